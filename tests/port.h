@@ -9,8 +9,8 @@
 
 namespace orch::test {
 
-// One that nobody listens on, drawn below those that the kernel gives to outgoing connections: a test beside this one
-// would otherwise be given the same port before it is used.
+// One that nobody listens on, drawn below those that the kernel gives to outgoing connections: a
+// test beside this one would otherwise be given the same port before it is used.
 inline int free_port() {
   std::random_device random;
   for (int i = 0; i < 1000; ++i) {

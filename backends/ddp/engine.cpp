@@ -106,7 +106,8 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: what is still
-// owed to the weights, the mean over ranks, stays the same; in fp16 in units of this layout's scale.
+// owed to the weights, the mean over ranks, stays the same; in fp16 in units of this layout's
+// scale.
 void Engine::load_powersgd(const checkpoint::Reader& from) {
   const auto before = from.facts().ranks;
   const bool same = before == world_.size();

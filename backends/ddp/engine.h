@@ -4,8 +4,8 @@
 
 #include "backends/ddp/reducer.h"
 #include "backends/runtime/comm/mesh.h"
-#include "backends/runtime/model/stage.h"
 #include "backends/runtime/model/profile.h"
+#include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/update.h"

@@ -1,6 +1,5 @@
 #include "backends/ddp/settings.h"
 #include "backends/ddp/setup.h"
-
 #include "core/base/multiples.h"
 
 namespace orch::ddp {
@@ -52,7 +51,8 @@ Setup::Setup(const backend::RunView& run)
 struct Spec final : backend::SetupSpec<Setup> {
   Spec()
       : SetupSpec("ddp", "0.1.0", "Replicas of the whole model that average their gradients",
-                  {{"ddp", "the whole model on every rank, gradients averaged once per step", settings.all()}}) {}
+                  {{"ddp", "the whole model on every rank, gradients averaged once per step",
+                    settings.all()}}) {}
 };
 
 }  // namespace orch::ddp

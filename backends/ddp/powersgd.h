@@ -16,8 +16,8 @@ struct Matrix {
   double elements() const { return rows * columns; }
 };
 
-// The weight matrices of a transformer layer: QKV, attention output, MLP up and down; and those at the
-// ends, words and a head of its own.
+// The weight matrices of a transformer layer: QKV, attention output, MLP up and down; and those at
+// the ends, words and a head of its own.
 std::array<Matrix, 4> layer_matrices(const plan::Model& model);
 std::vector<Matrix> end_matrices(const plan::Model& model);
 

@@ -119,8 +119,8 @@ void PowerSgdHook::lay_out(Bucket& bucket) {
   bucket.p_BRN = buffer(&Matrix::rows, &Matrix::p_RN, bucket.p);
   bucket.first_q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.first_q);
   for (auto& matrix : bucket.matrices)
-    matrix.q_RM.copy_(random_rows(options_.seed, parameters_[matrix.parameter].spec.name,
-                                  matrix.q_RM.sizes()));
+    matrix.q_RM.copy_(
+        random_rows(options_.seed, parameters_[matrix.parameter].spec.name, matrix.q_RM.sizes()));
   bucket.q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.q);  // zero: not there yet
 }
 

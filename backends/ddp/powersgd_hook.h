@@ -18,7 +18,7 @@ struct PowerSgdOptions {
   double min_rate = 2;      // a matrix is compressed if that saves more than so many times
   std::int64_t start = 10;  // so many steps are sent whole
   bool error_feedback = true;
-  double epsilon = 1e-8;   // of orthogonalisation
+  double epsilon = 1e-8;  // of orthogonalisation
   std::uint64_t seed = 0;
 };
 

@@ -70,8 +70,8 @@ void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double 
   emit_all_reduce(setup, "uncompressed gradient all-reduce", each, whole, buckets, sink);
 }
 
-void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params, double exact,
-                   WorkSink& sink) {
+void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params,
+                   double exact, WorkSink& sink) {
   if (setup.micro_batches > 1) {
     const double each = setup.states.accumulate_traffic();
     sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
@@ -92,7 +92,8 @@ void emit_training(const Setup& setup, std::span<const Matrix> matrices, double 
 
 void emit_work(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
-  sink.schedule({sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
+  sink.schedule(
+      {sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
   sink.block("layer");
   emit_layer(model, sink);
   emit_training(setup, layer_matrices(model.sizes), model.layer_params(),
@@ -100,8 +101,9 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   sink.block("embedding and LM head");
   emit_embedding(model, sink);
   emit_head(model, sink);
-  emit_training(setup, end_matrices(model.sizes), model.params() - model.layers * model.layer_params(),
-                model.sizes.end_params(), sink);
+  emit_training(setup, end_matrices(model.sizes),
+                model.params() - model.layers * model.layer_params(), model.sizes.end_params(),
+                sink);
   emit_agreement(model, sink, setup.group());
   sink.stages(0, 0, std::array{model.layers, 1.0});
 }

@@ -101,13 +101,13 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
   const train::NormWeights norm{train::NormKind::layer, weight, bias};
   const auto saved = ops::norm(x, norm);
   const double norms = bench.seconds_of([&] { ops::add_norm(y, x, norm, {}); });
-  const double with_gelu = bench.seconds_of(
-      [&] { ops::linear_activated(x, up, up_bias, train::Activation::gelu); });
+  const double with_gelu =
+      bench.seconds_of([&] { ops::linear_activated(x, up, up_bias, train::Activation::gelu); });
   const double without = bench.seconds_of([&] { ops::linear(x, up, up_bias); });
   const double backward = bench.seconds_of([&] {
     ops::activation_backward(wide, wide, train::Activation::gelu, dup_bias);
-    // The sums for one bias come with a norm, for another with a pass of their own; for QKV's a GPU has
-    // them while it lays heads back.
+    // The sums for one bias come with a norm, for another with a pass of their own; for QKV's a GPU
+    // has them while it lays heads back.
     ops::norm_backward(y, x, saved, norm, dweight, dbias, x, dbias);
     ops::norm_backward(y, x, saved, norm, dweight, dbias, x);
     ops::add_bias_gradient(dbias, y);

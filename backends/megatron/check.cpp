@@ -17,10 +17,11 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
                      rows = (lean ? run->micro_batch : 1) * run.model().seq;
   if (!setup.asks_sequence_parallel) return;
   if (rows % t != 0)
-    problems.reject("sequence_parallel",
-                    say(lean ? "micro_batch * seq = " : "seq = ", rows,
-                        " is not divisible by tensor_parallel = ", t),
-                    say("try seq = ", round_up(run.model().seq, t), " or sequence_parallel = false"));
+    problems.reject(
+        "sequence_parallel",
+        say(lean ? "micro_batch * seq = " : "seq = ", rows,
+            " is not divisible by tensor_parallel = ", t),
+        say("try seq = ", round_up(run.model().seq, t), " or sequence_parallel = false"));
   if (t == 1)
     problems.warn("sequence_parallel", "does nothing with tensor_parallel = 1",
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
@@ -32,25 +33,30 @@ void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
     problems.reject("overlap_tensor", "only Megatron-LM cuts products to send their parts",
                     "try overlap_tensor = false, or engine = 'megatron'");
   else if (!setup.model.sequence_parallel)
-    problems.warn("overlap_tensor", "does nothing without sequence_parallel and tensor_parallel",
-                  run->tensor_parallel > 1 ? "try sequence_parallel = true" : "try overlap_tensor = false");
+    problems.warn(
+        "overlap_tensor", "does nothing without sequence_parallel and tensor_parallel",
+        run->tensor_parallel > 1 ? "try sequence_parallel = true" : "try overlap_tensor = false");
 }
 
-// The largest stage sets the beat; and while all stages are at work on a chunk of theirs, so does the largest of
-// these, as long as no micro-batch waits in between.
-void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix, Problems& problems) {
-  const auto p = static_cast<double>(setup.pipeline), layers = static_cast<double>(setup.partition.layers);
+// The largest stage sets the beat; and while all stages are at work on a chunk of theirs, so does
+// the largest of these, as long as no micro-batch waits in between.
+void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix,
+                           Problems& problems) {
+  const auto p = static_cast<double>(setup.pipeline),
+             layers = static_cast<double>(setup.partition.layers);
   const auto [fewest, most] = std::minmax_element(setup.uneven.begin(), setup.uneven.end());
   const std::int64_t largest = setup.partition.largest();
   double beats = 0;
   for (auto at = setup.uneven.begin(); at != setup.uneven.end(); at += setup.pipeline)
     beats += static_cast<double>(*std::max_element(at, at + setup.pipeline));
-  const double least = static_cast<double>(largest) * p / layers - 1, bound = beats * p / layers - 1;
-  problems.warn("interleave",
-                say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest, " on the largest stage; ",
-                    Percent{least}, bound > least ? say(" to ", Percent{bound}) : std::string(),
-                    " of the time is lost"),
-                fix);
+  const double least = static_cast<double>(largest) * p / layers - 1,
+               bound = beats * p / layers - 1;
+  problems.warn(
+      "interleave",
+      say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest,
+          " on the largest stage; ", Percent{least},
+          bound > least ? say(" to ", Percent{bound}) : std::string(), " of the time is lost"),
+      fix);
 }
 
 void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
@@ -66,15 +72,20 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   const bool counted = setup.partition.count_embeddings && !setup.model.lean;
   const std::int64_t dealt = layers + (counted ? 2 : 0);
   if (setup.partition.count_embeddings && setup.model.lean)
-    problems.reject("interleave", "our own trainer interleaves stages of stage_partition = 'uniform' only",
+    problems.reject("interleave",
+                    "our own trainer interleaves stages of stage_partition = 'uniform' only",
                     "try stage_partition = 'uniform', engine = 'megatron' or interleave = 1");
   if (dealt % (p * v) != 0) {
     const auto fact = say(counted ? "layers + embeddings = " : "layers = ", dealt,
-                          " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v);
-    const auto fix = say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
-                                     ? "stage_partition = 'transformer|embedding', " : "",
-                         "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
-                         " or layers = ", round_up(dealt, p * v) - (dealt - layers));
+                          " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v,
+                          " = ", p * v);
+    const auto fix =
+        say("try ",
+            !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
+                ? "stage_partition = 'transformer|embedding', "
+                : "",
+            "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
+            " or layers = ", round_up(dealt, p * v) - (dealt - layers));
     if (setup.uneven.empty() || dealt < p * v)
       problems.reject("interleave", fact, fix);
     else
@@ -114,10 +125,12 @@ void check_listed(const Setup& setup, Problems& problems) {
                            say("'", setup.stage_layers, "' is no list of whole numbers"),
                            "write it as '7,7,6'");
   if (listed != setup.pipeline)
-    problems.reject("stage_layers", say(listed, " stages are listed of pipeline_parallel = ", setup.pipeline),
+    problems.reject("stage_layers",
+                    say(listed, " stages are listed of pipeline_parallel = ", setup.pipeline),
                     "list one number for each stage");
   if (const auto sum = sum_of(partition.listed); sum != partition.layers)
-    problems.reject("stage_layers", say("lists ", sum, " layers, and the model has ", partition.layers),
+    problems.reject("stage_layers",
+                    say("lists ", sum, " layers, and the model has ", partition.layers),
                     "let them add up");
   if (setup.chunks > 1 || partition.count_embeddings)
     problems.reject("stage_layers", "does not go with interleave or stage_partition",
@@ -135,7 +148,8 @@ std::string even_stages(const Partition& partition, std::int64_t p) {
 // A stage with the head alone is meant; one with nothing at all is no stage of ours.
 void check_costs(const Setup& setup, Problems& problems) {
   if (!setup.model.lean) return;
-  problems.reject("partition_rule", "'costs' is how nanotron deals layers, and engine = 'orch' does not",
+  problems.reject("partition_rule",
+                  "'costs' is how nanotron deals layers, and engine = 'orch' does not",
                   "try partition_rule = 'balanced', or stage_layers");
 }
 
@@ -145,11 +159,11 @@ void check_partition(const Setup& setup, Problems& problems) {
   if (!setup.stage_layers.empty()) return check_listed(setup, problems);
   if (setup.partition_rule == "costs") return check_costs(setup, problems);
   if (p > partition.items())
-    return problems.reject(
-        "pipeline_parallel",
-        say(p, " stages for ", layers, partition.count_embeddings ? " layers and 2 embeddings" : " layers",
-            ": some would have none"),
-        say("try pipeline_parallel = ", partition.items()));
+    return problems.reject("pipeline_parallel",
+                           say(p, " stages for ", layers,
+                               partition.count_embeddings ? " layers and 2 embeddings" : " layers",
+                               ": some would have none"),
+                           say("try pipeline_parallel = ", partition.items()));
   if (partition.count_embeddings && partition.items_on(p - 1) == 0)
     return problems.reject(
         "stage_partition",
@@ -163,16 +177,16 @@ void check_partition(const Setup& setup, Problems& problems) {
                                " stages: the last ones would have none"),
                            say("try pipeline_parallel = ", divisor_below(layers, p),
                                " or layers = ", round_up(layers, p)));
-  if (partition.loss() <= 0 || !setup.uneven.empty()) return;  // of uneven chunks check_interleave speaks
+  if (partition.loss() <= 0 || !setup.uneven.empty())
+    return;  // of uneven chunks check_interleave speaks
   const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
   problems.warn(
       "pipeline_parallel",
       say(partition.items(), partition.count_embeddings ? " layers and embeddings" : " layers",
-          " on ", p, " stages: ", partition.portion(), " on the largest, ", partition.items_on(p - 1),
-          " on the last; ", Percent{partition.loss()}, " of the time is lost"),
-      other_fits
-          ? "try stage_partition = 'transformer|embedding'"
-          : even_stages(partition, p));
+          " on ", p, " stages: ", partition.portion(), " on the largest, ",
+          partition.items_on(p - 1), " on the last; ", Percent{partition.loss()},
+          " of the time is lost"),
+      other_fits ? "try stage_partition = 'transformer|embedding'" : even_stages(partition, p));
 }
 
 void check_bubble(const RunView& run, const Setup& setup, Problems& problems) {
@@ -205,10 +219,12 @@ void check_expert_tensor(const RunView& run, const Setup& setup, Problems& probl
   const std::int64_t cuts = setup.expert_tensor;
   if (!setup.model.folded()) return;
   if (!model.mixture())
-    return problems.reject("expert_tensor_parallel", say("a ", run->family, " has no experts to cut"),
+    return problems.reject("expert_tensor_parallel",
+                           say("a ", run->family, " has no experts to cut"),
                            "try expert_tensor_parallel = 0");
   if (problem_with_cuts(setup))
-    return problems.reject("expert_tensor_parallel", say(cuts, " does not divide tensor_parallel = ", setup.tensor),
+    return problems.reject("expert_tensor_parallel",
+                           say(cuts, " does not divide tensor_parallel = ", setup.tensor),
                            say("try expert_tensor_parallel = ", divisor_below(setup.tensor, cuts)));
   if (setup.model.lean)
     problems.reject("expert_tensor_parallel", "engine = 'orch' cuts experts as it cuts layers",
@@ -225,8 +241,8 @@ void check_expert_tensor(const RunView& run, const Setup& setup, Problems& probl
   const std::int64_t shared = model.shared_experts * model.expert_hidden;
   if (shared % setup.tensor != 0)
     problems.reject("tensor_parallel",
-                    say("shared_experts * expert_hidden = ", shared, " is not divisible by tensor_parallel = ",
-                        setup.tensor),
+                    say("shared_experts * expert_hidden = ", shared,
+                        " is not divisible by tensor_parallel = ", setup.tensor),
                     say("try tensor_parallel = ", divisor_below(shared, setup.tensor)));
 }
 
@@ -248,40 +264,51 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   const auto whole = setup.tensor * setup.data;  // of which e may be some where experts are not cut
   const bool unfolded = !setup.model.folded();
   problems.reject("expert_parallel",
-                  unfolded ? say(ranks, " ranks have the same weights, and ", e, " do not divide them")
-                           : say("each stage has ", whole, " ranks, ", setup.expert_tensor, " for each expert: ", e,
-                                 " do not divide ", ranks),
+                  unfolded
+                      ? say(ranks, " ranks have the same weights, and ", e, " do not divide them")
+                      : say("each stage has ", whole, " ranks, ", setup.expert_tensor,
+                            " for each expert: ", e, " do not divide ", ranks),
                   say("try expert_parallel = ", divisor_below(ranks, e),
                       unfolded && setup.tensor > 1 && whole % e == 0 && !setup.model.lean
-                          ? ", or expert_tensor_parallel = 1" : ""));
+                          ? ", or expert_tensor_parallel = 1"
+                          : ""));
 }
 
 void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
-  const auto reject = [&](const auto& fact, const char* fix) { problems.reject("recompute_modules", fact, fix); };
+  const auto reject = [&](const auto& fact, const char* fix) {
+    problems.reject("recompute_modules", fact, fix);
+  };
   if (setup.recompute_modules.empty()) return;
   if (!setup.engine.takes_modules || settings.recompute(run) != "selective")
-    return reject("modules are computed again one by one with engine = 'megatron' and recompute = 'selective' only",
-                  "leave it out, or set these");
+    return reject(
+        "modules are computed again one by one with engine = 'megatron' and recompute = "
+        "'selective' only",
+        "leave it out, or set these");
   const auto list = parse_modules(setup.recompute_modules);
   if (!list.unknown.empty())
-    return reject(say("'", list.unknown, "' is not a module of Megatron-LM's layers"),
-                  "write it as 'layernorm+mlp': core_attn, mla_up_proj, layernorm, mlp, moe_act or moe");
+    return reject(
+        say("'", list.unknown, "' is not a module of Megatron-LM's layers"),
+        "write it as 'layernorm+mlp': core_attn, mla_up_proj, layernorm, mlp, moe_act or moe");
   const auto& model = run.model();
   const auto asks = [&](std::uint32_t module) { return (list.modules & module) != 0; };
   if (asks(kUpProjections) && !model.latent())
-    reject(say("a ", run->family, " without kv_rank has no up-projections of latent attention"), "leave out mla_up_proj");
+    reject(say("a ", run->family, " without kv_rank has no up-projections of latent attention"),
+           "leave out mla_up_proj");
   if (asks(kExperts | kExpertActivation) && !model.mixture())
     reject(say("a ", run->family, " has no experts"), "leave out moe and moe_act");
   if (asks(kExperts) && asks(kExpertActivation))
-    reject("moe computes all of the experts again, moe_act a part of them", "leave out one of the two");
+    reject("moe computes all of the experts again, moe_act a part of them",
+           "leave out one of the two");
   if (asks(kDenseMlp) && model.mixture() && model.dense_layers == 0)
-    problems.warn("recompute_modules", "mlp does nothing: every layer has experts", "leave out mlp");
+    problems.warn("recompute_modules", "mlp does nothing: every layer has experts",
+                  "leave out mlp");
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
   // Engines whose estimate has sums in fp32 anyway are told by this setting to have them so.
   if (setup.fp32_accumulate && setup.model.element == 4)
-    problems.warn("fp32_accumulate", say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
+    problems.warn("fp32_accumulate",
+                  say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
                      setup.engine.made == Made::as_asked

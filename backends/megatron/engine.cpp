@@ -62,8 +62,7 @@ const plan::Run& checked(const plan::Run& run) {
 // So that every bucket can be shared equally by the replicas, at multiples of 16 bytes.
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
   const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
-  return lay_out(specs_of(run, mesh.stage()), slice,
-                 backend::alignment(mesh.data_size()));
+  return lay_out(specs_of(run, mesh.stage()), slice, backend::alignment(mesh.data_size()));
 }
 
 std::string schedule_name(const plan::Run& run) {
@@ -104,7 +103,9 @@ ReducerOptions reducer_options(const plan::Run& run, bool sharded) {
 }
 
 std::string dtype_name(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kFloat ? "fp32" : tensor.scalar_type() == at::kHalf ? "fp16" : "bf16";
+  return tensor.scalar_type() == at::kFloat  ? "fp32"
+         : tensor.scalar_type() == at::kHalf ? "fp16"
+                                             : "bf16";
 }
 
 }  // namespace
@@ -115,18 +116,21 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       mesh_(world, config.layout, settings.interleave(config) > 1),
       sharded_(settings.zero_stage(config) == 1 && mesh_.data_size() > 1),
       buckets_(buckets_of(layout_of(config, mesh_), 4, kBuckets)),
-      parameters_(layout_of(config, mesh_),
-                  parameter_options(config, world,
-                                    sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
-                                             : std::vector<Range>{{0, layout_of(config, mesh_).elements}})),
+      parameters_(
+          layout_of(config, mesh_),
+          parameter_options(config, world,
+                            sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
+                                     : std::vector<Range>{{0, layout_of(config, mesh_).elements}})),
       replicas_(mesh_, parameters_, settings.sequence_parallel(config),
                 sharded_ ? &mesh_.data() : nullptr, profile),
       update_(config, parameters_, replicas_.sums()),
-      gather_(mesh_.data(), parameters_, update_.optimizer(), buckets_, config.model.layers, profile),
-      pipeline_(mesh_,
-                pipeline_options(config, mesh_, profile,
-                                 {[this](std::int64_t layer, Way) { gather_.wait_for(layer); }, {}}),
-                spans_of(config, mesh_.stage()), parameters_, &profile),
+      gather_(mesh_.data(), parameters_, update_.optimizer(), buckets_, config.model.layers,
+              profile),
+      pipeline_(
+          mesh_,
+          pipeline_options(config, mesh_, profile,
+                           {[this](std::int64_t layer, Way) { gather_.wait_for(layer); }, {}}),
+          spans_of(config, mesh_.stage()), parameters_, &profile),
       reducer_(parameters_, mesh_.data(), buckets_, reducer_options(config, sharded_)) {
   set_precision(config);
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
@@ -150,10 +154,10 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   parameters_.zero_gradients();
   reducer_.begin(batch.step, true);
-  const auto loss = pipeline_.train(
-      count, update_.loss_scale() / static_cast<double>(count),
-      1.0 / static_cast<double>(count * mesh_.data_size()), reader(dataset, batch.first, batch.step),
-      [&](std::size_t parameter) { reducer_.ready(parameter); });
+  const auto loss = pipeline_.train(count, update_.loss_scale() / static_cast<double>(count),
+                                    1.0 / static_cast<double>(count * mesh_.data_size()),
+                                    reader(dataset, batch.first, batch.step),
+                                    [&](std::size_t parameter) { reducer_.ready(parameter); });
   {
     Profile::Scope scope(&profile_, sharded_ ? "gradient reduce-scatter" : "gradient all-reduce");
     reducer_.finish();

@@ -13,11 +13,15 @@ struct Names {
   const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
 };
 
-#define ORCH_NAMES_OF(what)                                                                        \
-  {"weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, "optimizer states: " what, \
-   "fp32 gradients of the shard: " what, "weights being gathered: " what}
+#define ORCH_NAMES_OF(what)                                                    \
+  {                                                                            \
+    "weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, \
+        "optimizer states: " what, "fp32 gradients of the shard: " what,       \
+        "weights being gathered: " what                                        \
+  }
 constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
-                kEmbedding = ORCH_NAMES_OF("embedding"), kOther = ORCH_NAMES_OF("positions, norms, padding");
+                kEmbedding = ORCH_NAMES_OF("embedding"),
+                kOther = ORCH_NAMES_OF("positions, norms, padding");
 #undef ORCH_NAMES_OF
 
 struct Stages {
@@ -29,8 +33,8 @@ void add_host(const Setup& setup, Stages stages, double params, double shards, W
   // Our gradients stay where they are summed.
   const bool lean = setup.model.lean;
   const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / shards;
-  emit_kept(sink, lean ? "optimizer states on the host" : "optimizer states and gradients", stages.first,
-            stages.last, each, mine, 1, ORCH_HOST_MEMORY);
+  emit_kept(sink, lean ? "optimizer states on the host" : "optimizer states and gradients",
+            stages.first, stages.last, each, mine, 1, ORCH_HOST_MEMORY);
 }
 
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
@@ -45,19 +49,20 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   if (setup.separate_sum()) add(names.accumulation, 4, 1);
   if (setup.offload_optimizer) return add_host(setup, stages, params, all_shards, sink);
   add(names.optimizer, setup.states.optimizer(), all_shards);
-  if (setup.zero_stage == 1 && setup.engine.widens_shard)
-    add(names.shard_gradients, 4, all_shards);
+  if (setup.zero_stage == 1 && setup.engine.widens_shard) add(names.shard_gradients, 4, all_shards);
   if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1) {
     add(names.gathered, setup.states.weights, 1);
     add(names.gathered, setup.states.weights, all_shards);
   }
 }
-void emit_states(const Setup& setup, const Names& names, Stages stages, double params, WorkSink& sink) {
+void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
+                 WorkSink& sink) {
   emit_states(setup, names, stages, params, sink, setup.data_group());
 }
 
 double layer_params(const Setup& setup, std::int64_t stage) {
-  const double rest = setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
+  const double rest =
+      setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
   return static_cast<double>(setup.layers_on(stage)) * setup.layer().layer_params() + rest;
 }
 
@@ -65,7 +70,9 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const std::int64_t layers = setup.layers_on(first), dense = setup.dense_on(first);
     std::int64_t next = first + 1;
-    while (next < setup.pipeline && setup.layers_on(next) == layers && setup.dense_on(next) == dense) ++next;
+    while (next < setup.pipeline && setup.layers_on(next) == layers &&
+           setup.dense_on(next) == dense)
+      ++next;
     const double experts = setup.dealt_params(), count = static_cast<double>(layers);
     const double params = layer_params(setup, first);
     emit_states(setup, kLayers, {first, next - 1}, params - count * experts, sink);
@@ -80,8 +87,8 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
 void emit_end_states(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const std::int64_t last = setup.pipeline - 1;
-  emit_states(setup, kEmbedding, {0, 0}, model.embedding_params() + (last == 0 ? model.head_params() : 0),
-              sink);
+  emit_states(setup, kEmbedding, {0, 0},
+              model.embedding_params() + (last == 0 ? model.head_params() : 0), sink);
   if (last == 0)
     return emit_states(setup, kOther, {0, 0},
                        model.first_params() + model.padding_params() + model.head_padding_params() +
@@ -92,8 +99,8 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
 }
 
-// What a stage keeps of each micro-batch in flight beside its layers' inputs, in such inputs. We keep each
-// rank's share of the output.
+// What a stage keeps of each micro-batch in flight beside its layers' inputs, in such inputs. We
+// keep each rank's share of the output.
 double handed_over(const Setup& setup, std::int64_t stage) {
   if (!setup.model.lean) return setup.pipeline > 1 ? setup.engine.handed_over : 1;
   if (setup.pipeline == 1 || (stage + 1 == setup.pipeline && setup.chunks == 1)) return 0;
@@ -104,7 +111,8 @@ double handed_over(const Setup& setup, std::int64_t stage) {
 // Layers that a stage holds at its busiest where its chunks differ: the schedule, chunk by chunk.
 // It is busiest before the first groups of micro-batches have passed: later ones repeat them.
 std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int64_t stage) {
-  shape.micro_batches = std::min(shape.micro_batches, 3 * shape.stages + shape.micro_batches % shape.stages);
+  shape.micro_batches =
+      std::min(shape.micro_batches, 3 * shape.stages + shape.micro_batches % shape.stages);
   std::int64_t held = 0, most = 0;
   for (const auto& task : pipeline::tasks(shape, stage)) {
     const std::int64_t layers = setup.layers_of(stage, task.chunk);
@@ -116,16 +124,21 @@ std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int6
 
 // Chunks that a stage holds at its busiest; of its mean size, where they differ.
 double chunks_in_flight(const Setup& setup, std::int64_t stage) {
-  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
+  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches,
+                              setup.fill_bubbles};
   const std::int64_t layers = setup.partition.layers_on(stage);
-  if (setup.uneven.empty() || layers == 0) return static_cast<double>(pipeline::in_flight(shape, stage));
-  return static_cast<double>(layers_at_once(setup, shape, stage) * setup.chunks) / static_cast<double>(layers);
+  if (setup.uneven.empty() || layers == 0)
+    return static_cast<double>(pipeline::in_flight(shape, stage));
+  return static_cast<double>(layers_at_once(setup, shape, stage) * setup.chunks) /
+         static_cast<double>(layers);
 }
 
 // Layer inputs or activations that it holds then, but for those of dense layers.
 double layers_in_flight(const Setup& setup, std::int64_t stage) {
-  const double held = static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
-  return chunks_in_flight(setup, stage) * (held + (setup.model.full() ? handed_over(setup, stage) : 0));
+  const double held =
+      static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
+  return chunks_in_flight(setup, stage) *
+         (held + (setup.model.full() ? handed_over(setup, stage) : 0));
 }
 double dense_in_flight(const Setup& setup, std::int64_t stage) {
   return chunks_in_flight(setup, stage) * static_cast<double>(setup.dense_on(stage)) /
@@ -178,13 +191,14 @@ void emit_copies(const Setup& setup, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const double params = stage_params(setup, stage) / setup.shards();
     const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
-    sink.memory("fp32 copies of gradients", stage, stage, 4 * params - gone,
-                [&] { return say("4 B x ", params, " params less ", Size{gone}, " of activations"); });
+    sink.memory("fp32 copies of gradients", stage, stage, 4 * params - gone, [&] {
+      return say("4 B x ", params, " params less ", Size{gone}, " of activations");
+    });
   }
 }
 
-// Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing else
-// is left of the micro-batch by then; in a pipeline others are in flight.
+// Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing
+// else is left of the micro-batch by then; in a pipeline others are in flight.
 void emit_words_gradient(const Setup& setup, WorkSink& sink) {
   if (!setup.model.lean || setup.pipeline == 1) return;
   const double params = setup.model.embedding_params() + setup.model.padding_params();
@@ -204,12 +218,14 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   });
 }
 
-// Ours: gradients and updated weights pass through pinned slices, of a stage's share if that is less.
+// Ours: gradients and updated weights pass through pinned slices, of a stage's share if that is
+// less.
 void emit_staging(const Setup& setup, WorkSink& sink) {
   if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
   const double each = setup.states.gradients + setup.states.weights;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double slice = std::min(static_cast<double>(kStaged), stage_params(setup, stage) / setup.shards());
+    const double slice =
+        std::min(static_cast<double>(kStaged), stage_params(setup, stage) / setup.shards());
     sink.memory(
         "staging on the host", stage, stage, 3 * each * slice,
         [&] { return say("3 slices x ", each, " B x ", slice, " = ", Size{3 * each * slice}); },
@@ -227,8 +243,8 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_copies(setup, sink);
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
-  const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) + (setup.experts > 1) +
-                     (setup.model.context_parallel > 1) +
+  const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) +
+                     (setup.experts > 1) + (setup.model.context_parallel > 1) +
                      (setup.model.folded() && setup.expert_tensor > 1);
   emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks
 }

@@ -8,11 +8,13 @@
 namespace orch::megatron {
 namespace {
 
-// Of so many nodes, those that have some expert of a token, if it chooses them at random; where its router
-// may only choose from some of them, those.
+// Of so many nodes, those that have some expert of a token, if it chooses them at random; where its
+// router may only choose from some of them, those.
 double visited_nodes(const backend::RunView& run, double nodes) {
   const auto chosen = static_cast<double>(run.model().experts_per_token);
-  const auto any_of = [&](double places) { return places * (1 - std::pow(1 - 1 / places, chosen)); };
+  const auto any_of = [&](double places) {
+    return places * (1 - std::pow(1 - 1 / places, chosen));
+  };
   // Inside one node: its ranks.
   if (nodes <= 1) return any_of(static_cast<double>(settings.expert_parallel(run)));
   const double any = any_of(nodes);
@@ -37,16 +39,18 @@ Setup::Setup(const backend::RunView& run)
   model.expert_tensor_parallel = static_cast<double>(expert_tensor);
   model.overlap_experts = settings.overlap_experts(run);
   if (settings.expert_dispatch(run) == "nodes")
-    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run.domain()));
+    model.expert_nodes = visited_nodes(
+        run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run.domain()));
   const bool ends = settings.stage_partition(run) == "transformer|embedding";
   partition_rule = settings.partition_rule(run), stage_layers = settings.stage_layers(run);
   partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
                parse_layers(stage_layers)};
   if (partition_rule == "costs" && stage_layers.empty())
-    partition.listed = dealt_by_cost(
-        run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
+    partition.listed = dealt_by_cost(run.model().layers, pipeline,
+                                     run.model().embedding_params() / run.model().layer_params());
   const std::int64_t places = pipeline * chunks;
-  if (engine.takes_uneven_chunks && chunks > 1 && pipeline > 1 && partition.listed.empty() && partition.items() % places != 0) {
+  if (engine.takes_uneven_chunks && chunks > 1 && pipeline > 1 && partition.listed.empty() &&
+      partition.items() % places != 0) {
     uneven = uneven_chunks(partition, chunks);
     partition.listed.assign(static_cast<std::size_t>(pipeline), 0);
     for (std::size_t i = 0; i < uneven.size(); ++i)
@@ -104,8 +108,10 @@ std::int64_t Setup::dense_on(std::int64_t stage) const {
 // The half that orch loads.
 struct Spec final : backend::SetupSpec<Setup> {
   Spec()
-      : SetupSpec("megatron", "0.1.0", "Layers split over the GPUs of a node, stages over nodes, batches over both",
-                  {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO-1", settings.all()}}) {}
+      : SetupSpec("megatron", "0.1.0",
+                  "Layers split over the GPUs of a node, stages over nodes, batches over both",
+                  {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO-1",
+                    settings.all()}}) {}
 };
 
 }  // namespace orch::megatron

@@ -12,7 +12,9 @@ std::int64_t Partition::items_on(std::int64_t stage) const {
 
 std::int64_t Partition::layers_on(std::int64_t stage) const {
   if (!listed.empty())
-    return stage < static_cast<std::int64_t>(listed.size()) ? listed[static_cast<std::size_t>(stage)] : 0;
+    return stage < static_cast<std::int64_t>(listed.size())
+               ? listed[static_cast<std::size_t>(stage)]
+               : 0;
   std::int64_t ends = 0;
   if (count_embeddings) ends = (stage == 0 ? 1 : 0) + (stage == stages - 1 ? 1 : 0);
   return std::max<std::int64_t>(items_on(stage) - ends, 0);
@@ -58,7 +60,8 @@ std::vector<std::int64_t> parse_layers(std::string_view text) {
   while (at < end) {
     std::int64_t count = 0;
     const auto [next, error] = std::from_chars(at, end, count);
-    if (error != std::errc() || count < 0 || (next < end && (*next != ',' || next + 1 == end))) return {};
+    if (error != std::errc() || count < 0 || (next < end && (*next != ',' || next + 1 == end)))
+      return {};
     layers.push_back(count);
     at = next + 1;
   }

@@ -7,10 +7,10 @@
 namespace orch::megatron {
 
 // Which layers each pipeline stage holds, of the items: layers, and with count_embeddings the
-// embedding and the head as one each. Balanced, the first stages have one more than the others where
-// they cannot be equal: 78 layers on 12 stages are seven on six and six on six. Otherwise they are
-// dealt in equal portions, rounded up, until none is left, as DeepSpeed did before 0.12.5: seven on
-// each and one on the last. Or as they are listed.
+// embedding and the head as one each. Balanced, the first stages have one more than the others
+// where they cannot be equal: 78 layers on 12 stages are seven on six and six on six. Otherwise
+// they are dealt in equal portions, rounded up, until none is left, as DeepSpeed did before 0.12.5:
+// seven on each and one on the last. Or as they are listed.
 struct Partition {
   std::int64_t layers = 0;
   std::int64_t stages = 1;
@@ -28,14 +28,15 @@ struct Partition {
   double loss() const;
 };
 
-// As nanotron deals: a stage takes what comes next until the sum of costs exceeds its share. The head
-// costs as much as so many layers.
+// As nanotron deals: a stage takes what comes next until the sum of costs exceeds its share. The
+// head costs as much as so many layers.
 std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages, double head);
 
-// Layers of each of stages * chunks chunks, in the order in which a micro-batch passes them (chunk c of stage s
-// is c * stages + s), where items do not divide over them: chunks differ by one at most, stages too, and the
-// first chunk, which has the embedding, and the last one, which has the head, are of the smaller ones. Counted
-// embeddings take a layer's place there. Megatron Core takes such a layout as a list.
+// Layers of each of stages * chunks chunks, in the order in which a micro-batch passes them (chunk
+// c of stage s is c * stages + s), where items do not divide over them: chunks differ by one at
+// most, stages too, and the first chunk, which has the embedding, and the last one, which has the
+// head, are of the smaller ones. Counted embeddings take a layer's place there. Megatron Core takes
+// such a layout as a list.
 std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks);
 
 // "7,7,6": empty if it is no such list.

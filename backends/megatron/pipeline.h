@@ -20,7 +20,7 @@ class Inbox {
 
   void expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
               const at::TensorOptions& like);
-  at::Tensor take();  // waits; throws CommError
+  at::Tensor take();                // waits; throws CommError
   void warm() { is_warm_ = true; }  // a whole step was done
 
  private:

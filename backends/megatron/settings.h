@@ -7,57 +7,110 @@ namespace orch::megatron {
 using plan::Choice, plan::Flag, plan::Integer, plan::Text, plan::kManyRanks;
 
 struct Settings : plan::CommonSettings {
-  Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are dealt to", 1, kManyRanks};
-  Integer expert_parallel{"expert_parallel",
-                          "ranks that a layer's experts are distributed to: of those of the data and the context, and "
-                          "of tensor_parallel too where expert_tensor_parallel is less", 1, kManyRanks};
-  Integer expert_tensor_parallel{"expert_tensor_parallel",
-                                 "ranks that share each expert; 0: as tensor_parallel, 1: experts stay whole (planned, "
-                                 "not trained here)", 0, {0, 65536}};
-  Choice expert_dispatch{"expert_dispatch",
-                         "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
-                         "DeepEP", {"copies", "nodes"}};
-  Integer nodes_limit{"nodes_limit", "nodes that a token's router may choose from; 0: all", 0, {0, 65536},
+  Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are dealt to", 1,
+                            kManyRanks};
+  Integer expert_parallel{
+      "expert_parallel",
+      "ranks that a layer's experts are distributed to: of those of the data and the context, and "
+      "of tensor_parallel too where expert_tensor_parallel is less",
+      1, kManyRanks};
+  Integer expert_tensor_parallel{
+      "expert_tensor_parallel",
+      "ranks that share each expert; 0: as tensor_parallel, 1: experts stay whole (planned, "
+      "not trained here)",
+      0,
+      {0, 65536}};
+  Choice expert_dispatch{
+      "expert_dispatch",
+      "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
+      "DeepEP",
+      {"copies", "nodes"}};
+  Integer nodes_limit{"nodes_limit",
+                      "nodes that a token's router may choose from; 0: all",
+                      0,
+                      {0, 65536},
                       {"expert_dispatch", "nodes"}};
-  Flag overlap_experts{"overlap_experts", "tokens travel under the products of another micro-batch", false};
+  Flag overlap_experts{"overlap_experts", "tokens travel under the products of another micro-batch",
+                       false};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
-  Choice stage_partition{"stage_partition", "what is dealt evenly to the stages: layers, or embeddings too",
+  Choice stage_partition{"stage_partition",
+                         "what is dealt evenly to the stages: layers, or embeddings too",
                          {"uniform", "transformer|embedding"}};
-  Choice partition_rule{"partition_rule",
-                        "balanced: stages differ by one at most; portions: rounded up until none is left, as DeepSpeed "
-                        "before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
-                        "nanotron", {"balanced", "portions", "costs"}};
-  Text stage_layers{"stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt", ""};
+  Choice partition_rule{
+      "partition_rule",
+      "balanced: stages differ by one at most; portions: rounded up until none is left, as "
+      "DeepSpeed "
+      "before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
+      "nanotron",
+      {"balanced", "portions", "costs"}};
+  Text stage_layers{"stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt",
+                    ""};
   Choice engine{"engine",
-                "who trains, for the estimate: orch itself, Megatron-LM, Megatron-DeepSpeed, whose pipeline waits and "
-                "checks at each hand-over, or nanotron", {"orch", "megatron", "deepspeed", "nanotron"}};
+                "who trains, for the estimate: orch itself, Megatron-LM, Megatron-DeepSpeed, whose "
+                "pipeline waits and "
+                "checks at each hand-over, or nanotron",
+                {"orch", "megatron", "deepspeed", "nanotron"}};
   Flag sequence_parallel{"sequence_parallel", "shard norms and dropout along the sequence", false};
-  Flag overlap_tensor{"overlap_tensor",
-                      "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
-                      "--tp-comm-overlap (planned, not trained here)", false};
+  Flag overlap_tensor{
+      "overlap_tensor",
+      "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
+      "--tp-comm-overlap (planned, not trained here)",
+      false};
   Choice recompute{"recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
-  Text recompute_modules{"recompute_modules",
-                         "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
-                         "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': "
-                         "core_attn (its inside alone)", ""};
+  Text recompute_modules{
+      "recompute_modules",
+      "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
+      "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': "
+      "core_attn (its inside alone)",
+      ""};
   Integer zero_stage{"zero_stage", "1 shards the optimizer over data-parallel ranks", 0, {0, 1}};
-  Choice offload{"offload", "optimizer: its states live and are updated on the host", {"none", "optimizer"}};
-  Flag fp32_accumulate{"fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter", false};
+  Choice offload{
+      "offload", "optimizer: its states live and are updated on the host", {"none", "optimizer"}};
+  Flag fp32_accumulate{"fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter",
+                       false};
   Flag fused_kernels{"fused_kernels", plan::common_settings.fused_kernels.doc, true};
-  Integer vocab_multiple{"vocab_multiple", "the vocabulary is padded to a multiple of this times tensor_parallel", 128,
-                         kManyRanks};
-  Flag overlap_grad_reduce{"overlap_grad_reduce", "reduce gradients under the last backward", false};
+  Integer vocab_multiple{"vocab_multiple",
+                         "the vocabulary is padded to a multiple of this times tensor_parallel",
+                         128, kManyRanks};
+  Flag overlap_grad_reduce{"overlap_grad_reduce", "reduce gradients under the last backward",
+                           false};
   Flag overlap_param_gather{"overlap_param_gather",
-                            "with zero_stage = 1: gather updated weights under the next forward", false};
+                            "with zero_stage = 1: gather updated weights under the next forward",
+                            false};
   Flag fill_bubbles{"fill_bubbles", "weight gradients wait for a pipeline's idle moments", false};
   Flag launch_blocking{"launch_blocking", "wait for each kernel (CUDA_LAUNCH_BLOCKING=1)", false};
 
   std::vector<plan::Param> all() const {
-    return {tensor_parallel, pipeline_parallel, context_parallel, expert_parallel, expert_tensor_parallel,
-            expert_dispatch, nodes_limit, overlap_experts, interleave, stage_partition, partition_rule, stage_layers,
-            engine, sequence_parallel, overlap_tensor, recompute, recompute_modules, dtype, zero_stage, offload,
-            fp32_accumulate, flash_attention, fused_kernels, cross_entropy, optimizer, vocab_multiple,
-            overlap_grad_reduce, overlap_param_gather, fill_bubbles, launch_blocking};
+    return {tensor_parallel,
+            pipeline_parallel,
+            context_parallel,
+            expert_parallel,
+            expert_tensor_parallel,
+            expert_dispatch,
+            nodes_limit,
+            overlap_experts,
+            interleave,
+            stage_partition,
+            partition_rule,
+            stage_layers,
+            engine,
+            sequence_parallel,
+            overlap_tensor,
+            recompute,
+            recompute_modules,
+            dtype,
+            zero_stage,
+            offload,
+            fp32_accumulate,
+            flash_attention,
+            fused_kernels,
+            cross_entropy,
+            optimizer,
+            vocab_multiple,
+            overlap_grad_reduce,
+            overlap_param_gather,
+            fill_bubbles,
+            launch_blocking};
   }
 };
 inline constexpr Settings settings;

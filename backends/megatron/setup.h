@@ -19,7 +19,7 @@ struct Setup {
   const EngineTraits& engine;
   std::int64_t tensor, pipeline;
   std::int64_t data;     // ranks that have the same weights: those of the data and of the context
-  std::int64_t experts;        // ranks that a layer's experts are distributed to
+  std::int64_t experts;  // ranks that a layer's experts are distributed to
   std::int64_t expert_tensor;  // ranks that share each of them
   std::int64_t chunks, micro_batches;
   backend::Transformer model;  // where layers differ, their mean
@@ -27,7 +27,8 @@ struct Setup {
   std::optional<backend::Transformer> mixed, dense;
   backend::States states;
   Partition partition;
-  std::vector<std::int64_t> uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
+  std::vector<std::int64_t>
+      uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
   std::int64_t zero_stage;
   bool offload_optimizer, fp32_accumulate, overlap_grad_reduce, overlap_param_gather, fill_bubbles;
   bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
@@ -38,7 +39,8 @@ struct Setup {
   bool asks_sequence_parallel, asks_fill_bubbles;
 
   backend::Group data_group() const { return {data, tensor}; }
-  // Ranks that have the same experts. Those that share one are neighbours, then come those that have others.
+  // Ranks that have the same experts. Those that share one are neighbours, then come those that
+  // have others.
   backend::Group expert_group() const {
     return {tensor * data / (expert_tensor * experts), expert_tensor * experts};
   }
@@ -57,11 +59,14 @@ struct Setup {
   }
   // Of a stage's layers, those without experts where others have some: they come first.
   std::int64_t dense_on(std::int64_t stage) const;
-  std::int64_t layers_on(std::int64_t stage) const { return partition.layers_on(stage) - dense_on(stage); }
+  std::int64_t layers_on(std::int64_t stage) const {
+    return partition.layers_on(stage) - dense_on(stage);
+  }
   // Of a layer, on this rank, what other ranks than all those of the data have too.
   bool has_own_group() const { return experts > 1 || expert_tensor != tensor; }
   double dealt_params() const {
-    return has_own_group() ? layer().expert_params() / static_cast<double>(experts * expert_tensor) : 0;
+    return has_own_group() ? layer().expert_params() / static_cast<double>(experts * expert_tensor)
+                           : 0;
   }
   // Gradients are summed in fp32, beside those that backward makes in 16 bit.
   bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }

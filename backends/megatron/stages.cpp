@@ -36,8 +36,7 @@ std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
 
 std::vector<ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage) {
   const auto& model = run.model;
-  const auto vocab =
-      padded_vocab(model, settings.vocab_multiple(run) * run.layout.tensor_parallel);
+  const auto vocab = padded_vocab(model, settings.vocab_multiple(run) * run.layout.tensor_parallel);
   auto spans = spans_of(run, stage);
   std::reverse(spans.begin(), spans.end());
   std::vector<ParameterSpec> specs;

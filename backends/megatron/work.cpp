@@ -11,7 +11,8 @@ using namespace backend;
 void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Group& group) {
   if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
-  const double calls = params / (setup.zero_stage == 0 ? setup.engine.whole_bucket : setup.engine.bucket);
+  const double calls =
+      params / (setup.zero_stage == 0 ? setup.engine.whole_bucket : setup.engine.bucket);
   const auto formula = [&](double each) {
     return say(each, " B x ", params, " params over ", group.size, " ranks");
   };
@@ -22,7 +23,8 @@ void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Gro
   if (setup.zero_stage == 0)
     return add("gradient all-reduce", ORCH_ALL_REDUCE, gradients, setup.overlap_grad_reduce);
   add("gradient reduce-scatter", ORCH_REDUCE_SCATTER, gradients, setup.overlap_grad_reduce);
-  add("weight all-gather", ORCH_ALL_GATHER, weights, setup.overlap_param_gather ? ORCH_UNDER_FORWARD : ORCH_OPEN);
+  add("weight all-gather", ORCH_ALL_GATHER, weights,
+      setup.overlap_param_gather ? ORCH_UNDER_FORWARD : ORCH_OPEN);
 }
 
 void emit_moved(std::uint32_t kind, const char* name, double each, double params, Passes passes,
@@ -63,15 +65,19 @@ void emit_training(const Setup& setup, double params, WorkSink& sink) {
   emit_training(setup, params, sink, setup.data_group());
 }
 
-// With sequence parallelism each rank has seen its own rows of what all of them have: those gradients
-// are added up once per step, all in one buffer. Norms of heads are, in any case.
-void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink, double in_any_case = 0) {
-  if (!setup.model.sequence_parallel) params = setup.model.lean && setup.tensor > 1 ? in_any_case : 0;
+// With sequence parallelism each rank has seen its own rows of what all of them have: those
+// gradients are added up once per step, all in one buffer. Norms of heads are, in any case.
+void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink,
+                           double in_any_case = 0) {
+  if (!setup.model.sequence_parallel)
+    params = setup.model.lean && setup.tensor > 1 ? in_any_case : 0;
   if (params == 0) return;
   const double bytes = params * setup.gradient_bytes() / setup.shards();
-  sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, setup.tensor_group(), 0.1),
-                 {0, 0, 0, 1}),
-          [&] { return say(setup.gradient_bytes(), " B x ", params, " params that all ranks have"); });
+  sink.op(
+      during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, setup.tensor_group(),
+                        0.1),
+             {0, 0, 0, 1}),
+      [&] { return say(setup.gradient_bytes(), " B x ", params, " params that all ranks have"); });
 }
 
 // First and last stage each hold the embedding and add up its gradient: of the shard that each
@@ -79,7 +85,8 @@ void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink, do
 void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
   if (setup.pipeline == 1 || !setup.model.sizes.tied) return;
   const double shards = setup.model.lean ? setup.shards() : 1;
-  const double params = setup.model.padded_vocab * setup.model.hidden / (setup.model.tensor_parallel * shards);
+  const double params =
+      setup.model.padded_vocab * setup.model.hidden / (setup.model.tensor_parallel * shards);
   const double bytes = params * setup.gradient_bytes();
   sink.op(
       during(collective("tied embedding all-reduce", ORCH_ALL_REDUCE, bytes, setup.ends_group()),
@@ -123,7 +130,8 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
 
 enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
 
-void emit_layers(const Setup& setup, const char* name, const Transformer& model, double experts, WorkSink& sink) {
+void emit_layers(const Setup& setup, const char* name, const Transformer& model, double experts,
+                 WorkSink& sink) {
   sink.block(name);
   emit_layer(model, sink);
   emit_sums(setup, layer_statistics(model), sink);
@@ -143,7 +151,8 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   sink.block("embedding");
   emit_embedding(model, sink);
   emit_training(setup, words + model.first_params(), sink);
-  emit_shared_gradients(setup, model.sizes.position_params() + norms * (model.sizes.embedding_norm ? 1 : 0), sink);
+  emit_shared_gradients(
+      setup, model.sizes.position_params() + norms * (model.sizes.embedding_norm ? 1 : 0), sink);
   emit_tied_reduction(setup, sink);
   emit_sums(setup, of_words + of_first, sink);
   emit_tied_statistics(setup, of_words, sink);

@@ -12,7 +12,8 @@ void check_offload(const Setup& setup, Problems& problems) {
     problems.reject("offload", "our own trainer offloads what zero3 and deepspeed have",
                     "try zero3{ offload = 'full' } or engine = 'framework'");
   if (setup.waits_for_copies())
-    problems.warn("offload", "the one run that was measured, a 2.7B on an H200, took 1.6 times its estimate",
+    problems.warn("offload",
+                  "the one run that was measured, a 2.7B on an H200, took 1.6 times its estimate",
                   "try some steps of it before you choose");
   if (setup.offload == Offload::full && setup.stage < 3)
     problems.reject("offload",
@@ -58,11 +59,13 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
     problems.reject("hybrid_shard_group", say(setup.ranks, " ranks do not make groups of ", group),
                     say("try hybrid_shard_group = ", divisor_below(setup.ranks, group)));
   else if (group < setup.ranks && group > 1 && group * setup.tensor > run.domain())
-    problems.warn("hybrid_shard_group",
-                  say("groups of ", group, setup.tensor > 1 ? say(" x ", setup.tensor) : std::string(),
-                      " span ", place_of(run), "s of ", run.domain(), " GPUs: every gather crosses the network"),
-                  say("try hybrid_shard_group = ",
-                      divisor_below(setup.ranks, std::max<std::int64_t>(1, run.domain() / setup.tensor))));
+    problems.warn(
+        "hybrid_shard_group",
+        say("groups of ", group, setup.tensor > 1 ? say(" x ", setup.tensor) : std::string(),
+            " span ", place_of(run), "s of ", run.domain(),
+            " GPUs: every gather crosses the network"),
+        say("try hybrid_shard_group = ",
+            divisor_below(setup.ranks, std::max<std::int64_t>(1, run.domain() / setup.tensor))));
 }
 
 // What is asked for and changes nothing.
@@ -72,7 +75,8 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
   };
   if (run.strategy() == "fsdp") {
     if (const auto asked = settings.hybrid_shard_group(run); asked > setup.ranks)
-      idle("hybrid_shard_group", say("there are ", setup.ranks, " ranks, and groups of ", asked, " are all of them"),
+      idle("hybrid_shard_group",
+           say("there are ", setup.ranks, " ranks, and groups of ", asked, " are all of them"),
            "try sharding = 'full', or smaller groups");
     return;
   }
@@ -100,8 +104,8 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   constexpr double kLargestGpu = 192e9;
   const double room = run.usable_memory() > 0 ? run.usable_memory() : kLargestGpu;
   problems.warn("accumulate",
-                say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved}, " between ",
-                    run->nodes, " nodes"),
+                say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved},
+                    " between ", run->nodes, " nodes"),
                 state > room || once >= rounds * moved
                     ? say("try a larger micro_batch: fewer of them move less")
                     : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves ",

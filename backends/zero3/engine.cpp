@@ -30,7 +30,8 @@ Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
     throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
   if (replicas % mode.shard_ranks != 0)
     throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
-                                         "hybrid_shard_group", replicas, mode.shard_ranks));
+                                         "hybrid_shard_group",
+                                         replicas, mode.shard_ranks));
   return mode;
 }
 
@@ -100,19 +101,22 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   if (mode_.moves_weights())
     weights_ = std::make_unique<GatheredWeights>(
         groups_.gather, parameters_, optimizer, units_,
-        SlotOptions{dtype_of(config), layers, mode_.prefetch, mode_.keeps_all, mode_.fsdp}, profile);
+        SlotOptions{dtype_of(config), layers, mode_.prefetch, mode_.keeps_all, mode_.fsdp},
+        profile);
   else if (is_sharded())
-    weights_ = std::make_unique<RefreshedWeights>(*groups_.gather, parameters_, optimizer, units_, layers, profile);
+    weights_ = std::make_unique<RefreshedWeights>(*groups_.gather, parameters_, optimizer, units_,
+                                                  layers, profile);
   else
     weights_ = std::make_unique<Sharding>();
   if (mode_.moves_gradients())
     gradients_ = std::make_unique<GradientRing>(
         groups_.scatter, parameters_, units_,
-        RingOptions{layers, sent_type(config), mode_.overlap, settings.tied_scatter.or_default(config) == "twice"},
+        RingOptions{layers, sent_type(config), mode_.overlap,
+                    settings.tied_scatter.or_default(config) == "twice"},
         profile);
   else
-    gradients_ = std::make_unique<WholeGradients>(groups_.scatter, parameters_, optimizer, units_, layers,
-                                                  mode_.overlap, profile);
+    gradients_ = std::make_unique<WholeGradients>(groups_.scatter, parameters_, optimizer, units_,
+                                                  layers, mode_.overlap, profile);
   replicas_.known_squares = [this](std::size_t unit) { return gradients_->squares_of(unit); };
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }

@@ -12,8 +12,8 @@
 
 namespace orch::zero3 {
 
-// Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2), weights
-// too (3), over all replicas or over groups of them that mirror each other.
+// Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2),
+// weights too (3), over all replicas or over groups of them that mirror each other.
 class Engine : public train::Engine {
  public:
   // All outlive the engine. Random weights; load() replaces them.

@@ -19,15 +19,15 @@ void add_as(float* to, const void* from, std::int64_t begin, std::int64_t end, b
   for (auto i = begin; i < end; ++i) to[i] = (adds ? to[i] : 0) + static_cast<float>(values[i]);
 }
 
-void add_range(float* to, const void* from, at::ScalarType dtype, std::int64_t begin, std::int64_t end,
-               bool adds) {
+void add_range(float* to, const void* from, at::ScalarType dtype, std::int64_t begin,
+               std::int64_t end, bool adds) {
   if (dtype == at::kFloat) return add_as<float>(to, from, begin, end, adds);
   if (dtype == at::kHalf) return add_as<at::Half>(to, from, begin, end, adds);
   add_as<at::BFloat16>(to, from, begin, end, adds);
 }
 
-// to += from, or to = from; and the squares of its chunks behind those of the chunks before it, while
-// it is at hand.
+// to += from, or to = from; and the squares of its chunks behind those of the chunks before it,
+// while it is at hand.
 void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds,
          std::vector<double>& squared) {
   const auto count = to.numel(), chunks = (count + squares::kChunk - 1) / squares::kChunk;
@@ -36,14 +36,16 @@ void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds
   host_pool().run(chunks, [&](std::int64_t chunk) {
     const auto first = chunk * squares::kChunk, last = std::min(count, first + squares::kChunk);
     add_range(to.data_ptr<float>(), from, dtype, first, last, adds);
-    squared[before + static_cast<std::size_t>(chunk)] = squares::of_chunk(to.narrow(0, first, last - first));
+    squared[before + static_cast<std::size_t>(chunk)] =
+        squares::of_chunk(to.narrow(0, first, last - first));
   });
 }
 
 }  // namespace
 
-GradientRing::GradientRing(Group* group, Parameters& parameters, const std::vector<BucketRange>& units,
-                           const RingOptions& options, Profile& profile)
+GradientRing::GradientRing(Group* group, Parameters& parameters,
+                           const std::vector<BucketRange>& units, const RingOptions& options,
+                           Profile& profile)
     : group_(group),
       parameters_(parameters),
       units_(units),
@@ -146,7 +148,8 @@ void GradientRing::add_on_host(Buffer& buffer) {
     buffer.pending.wait();
   });
   const bool adds = is_begun_[buffer.unit];
-  is_begun_[buffer.unit] = true;  // the other buffer may come with the same one's, before this is taken
+  is_begun_[buffer.unit] =
+      true;  // the other buffer may come with the same one's, before this is taken
   buffer.added = worker_.post([this, there, adds, unit = buffer.unit, mine = buffer.mine,
                                sum = parameters_.owned()[buffer.unit].gradient] {
     std::vector<Staging::Slice> slices;

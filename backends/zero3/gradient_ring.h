@@ -15,15 +15,15 @@ struct RingOptions {
   std::int64_t layers = 0;
   at::ScalarType sent_as = at::kFloat;
   bool overlap = true;  // else each layer waits for its own reduction
-  // The words' gradient is reduced when the head has made its part of it, and its memory is free until
-  // the lookup makes the other one: less memory, and once more on the way.
+  // The words' gradient is reduced when the head has made its part of it, and its memory is free
+  // until the lookup makes the other one: less memory, and once more on the way.
   bool twice = false;
 };
 
-// Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all of
-// them: backward writes one of two buffers while the other one is on its way. The embedding's is there
-// from the head's backward, which begins it, to the end, or only when it is written. Sums that are on the
-// host are added up there, by a thread of its own.
+// Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all
+// of them: backward writes one of two buffers while the other one is on its way. The embedding's is
+// there from the head's backward, which begins it, to the end, or only when it is written. Sums
+// that are on the host are added up there, by a thread of its own.
 class GradientRing final : public Sharding {
  public:
   // All outlive it. group: null for a rank that is alone.

@@ -1,4 +1,6 @@
 #include "backends/runtime/loop/trainer_main.h"
 #include "backends/zero3/engine.h"
 
-int main(int argc, char** argv) { return orch::train::trainer_main<orch::zero3::Engine>(argc, argv); }
+int main(int argc, char** argv) {
+  return orch::train::trainer_main<orch::zero3::Engine>(argc, argv);
+}

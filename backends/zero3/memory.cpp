@@ -24,17 +24,18 @@ void emit_states(const Setup& setup, WorkSink& sink) {
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", setup.fsdp ? setup.states.moments : 4 + setup.states.moments, params,
-      setup.shards(1), ORCH_HOST_MEMORY);
+  add(sink, "optimizer states", setup.fsdp ? setup.states.moments : 4 + setup.states.moments,
+      params, setup.shards(1), ORCH_HOST_MEMORY);
   add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
 }
 
-// Ours: units that live on the host have their states there, with offload = 'full' all of them; what
-// comes and goes passes through three slices in each direction.
+// Ours: units that live on the host have their states there, with offload = 'full' all of them;
+// what comes and goes passes through three slices in each direction.
 void emit_own_states(const Setup& setup, WorkSink& sink) {
   const double params = setup.params(), away = setup.params_away(), here = params - away;
   const bool full = setup.offload == Offload::full;
-  const auto put = [&](const char* name, double each, double count, std::int64_t stage, std::uint32_t place) {
+  const auto put = [&](const char* name, double each, double count, std::int64_t stage,
+                       std::uint32_t place) {
     if (each * count > 0) add(sink, name, each, count, setup.shards(stage), place);
   };
   put("weights", setup.stored_weight(), full ? here : params, 3, ORCH_SETTLED);
@@ -48,7 +49,8 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
   const double unit = std::max(setup.model.layer_params(), setup.ends_away() * setup.end_params());
   const double slice = std::min(static_cast<double>(kStaged), unit / setup.shards(1));
   const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
-  add(sink, "staging on the host", full ? sent : 4 + setup.states.weights, 3 * slice, 1, ORCH_HOST_MEMORY);
+  add(sink, "staging on the host", full ? sent : 4 + setup.states.weights, 3 * slice, 1,
+      ORCH_HOST_MEMORY);
 }
 
 // The largest of embedding and head that a framework gathers at once: FSDP's root has both.
@@ -61,7 +63,8 @@ double words_gathered(const Setup& setup) {
 double largest_matrix(const Setup& setup) {
   const auto& sizes = setup.model.sizes;
   const double up = sizes.up_width(static_cast<double>(sizes.ffn_hidden));
-  const double wide = std::max({up, sizes.q_width() + sizes.kv_width(), static_cast<double>(sizes.vocab)});
+  const double wide =
+      std::max({up, sizes.q_width() + sizes.kv_width(), static_cast<double>(sizes.vocab)});
   return setup.model.hidden * wide / setup.model.tensor_parallel;
 }
 
@@ -81,8 +84,8 @@ double unreduced_params(const Setup& setup) {
   return setup.fsdp ? unit : std::min(unit, kBucket + largest_matrix(setup));
 }
 
-// Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with the
-// logits, and not when a layer is computed again.
+// Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with
+// the logits, and not when a layer is computed again.
 double kept_ends(const Setup& setup, double each) {
   const double words = setup.end_params() - setup.model.last_params();
   const double more =
@@ -91,22 +94,25 @@ double kept_ends(const Setup& setup, double each) {
   return setup.model.last_params() + std::max(0.0, words - more / each);
 }
 
-// Slots of weights; gradients of two layers and of both ends, and rounded for the way. A rank that has
-// all parts uses those on its device where they are; parts from the host come before they are gathered.
+// Slots of weights; gradients of two layers and of both ends, and rounded for the way. A rank that
+// has all parts uses those on its device where they are; parts from the host come before they are
+// gathered.
 void emit_own_buffers(const Setup& setup, WorkSink& sink) {
   const double layer = setup.model.layer_params(), ends = setup.end_params();
   const bool alone = setup.shard_ranks == 1;
   if (setup.moves_weights()) {
     const double gathered = setup.slots() * layer * (alone && setup.layers_away() == 0 ? 0 : 1) +
                             ends * (alone ? setup.ends_away() : 1);
-    const double fetched = alone || setup.offload != Offload::full
-                               ? 0
-                               : (setup.slots() * layer + ends * setup.ends_away()) / setup.shards(3);
+    const double fetched =
+        alone || setup.offload != Offload::full
+            ? 0
+            : (setup.slots() * layer + ends * setup.ends_away()) / setup.shards(3);
     add(sink, "gathered weights", setup.states.weights, gathered + fetched, 1, ORCH_SETTLED);
   }
   const double sent = setup.sent_gradient(), each = alone || sent == 4 ? 4 : 4 + sent;
   if (setup.moves_gradients())
-    add(sink, "gradients before reduction", each, 2 * layer + kept_ends(setup, each), 1, ORCH_SETTLED);
+    add(sink, "gradients before reduction", each, 2 * layer + kept_ends(setup, each), 1,
+        ORCH_SETTLED);
 }
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {
@@ -116,7 +122,8 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
     add(sink, "gradients before reduction", setup.states.weights, unreduced_params(setup), 1);
   } else {
-    add(sink, "communication buffers", setup.states.weights, std::min(kBucket, setup.model.params()), 1);
+    add(sink, "communication buffers", setup.states.weights,
+        std::min(kBucket, setup.model.params()), 1);
   }
 }
 
@@ -130,7 +137,8 @@ void emit_inputs(WorkSink& sink, const char* name, double count, double each, st
 void emit_checkpoints(const Setup& setup, WorkSink& sink) {
   const double layers = setup.model.layers, each = setup.checkpoint_bytes();
   if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, layers);
-  if (!setup.offload_activations) return emit_inputs(sink, "activations", layers, each, ORCH_DEVICE);
+  if (!setup.offload_activations)
+    return emit_inputs(sink, "activations", layers, each, ORCH_DEVICE);
   if (!setup.model.lean) return emit_inputs(sink, "activations", layers, each, ORCH_HOST_MEMORY);
   emit_inputs(sink, "activations", std::min(3.0, layers), each, ORCH_DEVICE);
   emit_inputs(sink, "activations on the host", layers - 1, each, ORCH_HOST_MEMORY);
@@ -149,8 +157,10 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
     add(sink, "weights that products read", 2 * setup.model.narrow, setup.model.layer_params(), 1);
   emit_buffers(setup, sink);
   const int shared = setup.shard_ranks > 1, mirrored = setup.shard_ranks < setup.ranks;
-  // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for gradients.
-  const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1 && setup.ranks > 1) + 2 * shared + mirrored;
+  // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for
+  // gradients.
+  const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1 && setup.ranks > 1) +
+                  2 * shared + mirrored;
   emit_communicators(sink, 0, setup.model.lean ? own : (setup.tensor > 1) + shared + mirrored);
 }
 

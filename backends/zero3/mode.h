@@ -15,18 +15,22 @@ struct Mode {
   std::int64_t stage = 3;        // what is sharded: 1 the optimizer, 2 gradients too, 3 weights too
   std::int64_t shard_ranks = 1;  // that share one copy of the states
   std::int64_t prefetch = 1;     // layers gathered ahead
-  bool fsdp = false;             // fp32 weights are sharded, 16-bit copies gathered; its root unit stays gathered
-  bool keeps_all = false;        // weights, from forward to backward; else they are freed and gathered again
-  bool overlap = true;           // reduce gradients under backward
+  bool fsdp =
+      false;  // fp32 weights are sharded, 16-bit copies gathered; its root unit stays gathered
+  bool keeps_all =
+      false;            // weights, from forward to backward; else they are freed and gathered again
+  bool overlap = true;  // reduce gradients under backward
   Offload offload = Offload::none;
   double offload_fraction = 1;
 
   bool is_full() const { return offload == Offload::full; }
-  // By our own trainer: some of the weights (gradients) are somewhere else than where they are used (made).
+  // By our own trainer: some of the weights (gradients) are somewhere else than where they are used
+  // (made).
   bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
   bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
-  // Units in backward's order (the final norm, layers from the last one, the embedding) of which the first
-  // so many live on the host: forward needs the others first, and the device updates them at once.
+  // Units in backward's order (the final norm, layers from the last one, the embedding) of which
+  // the first so many live on the host: forward needs the others first, and the device updates them
+  // at once.
   std::int64_t layers_on_host(std::int64_t layers) const {
     return static_cast<std::int64_t>(std::ceil(offload_fraction * static_cast<double>(layers)));
   }
@@ -46,7 +50,9 @@ Mode mode_of(const Run& run, std::string_view strategy, std::int64_t replicas, s
   mode.overlap = settings.overlap(run);
   if (strategy == "deepspeed") mode.stage = settings.stage(run);
   const auto offload = settings.offload.or_default(run);
-  mode.offload = offload == "full" ? Offload::full : offload == "optimizer" ? Offload::optimizer : Offload::none;
+  mode.offload = offload == "full"        ? Offload::full
+                 : offload == "optimizer" ? Offload::optimizer
+                                          : Offload::none;
   if (!mode.fsdp) {
     mode.offload_fraction = settings.offload_fraction.or_default(run);
     return mode;

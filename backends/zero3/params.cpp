@@ -27,13 +27,16 @@ Setup::Setup(const backend::RunView& run)
 // The half that orch loads.
 struct Spec final : backend::SetupSpec<Setup> {
   explicit Spec(const Settings& all = settings)
-      : SetupSpec("zero3", "0.1.0", "States sharded over data-parallel ranks (ZeRO), on the device or the host",
-                  {{"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
-                    all.with_common({all.offload, all.offload_fraction, all.prefetch})},
-                   {"fsdp", "fully sharded data parallelism as in PyTorch",
-                    all.with_common({all.sharding, all.hybrid_shard_group, all.fsdp_offload, all.prefetch})},
-                   {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
-                    all.with_common({all.stage, all.offload, all.offload_fraction, all.prefetch})}}) {}
+      : SetupSpec(
+            "zero3", "0.1.0",
+            "States sharded over data-parallel ranks (ZeRO), on the device or the host",
+            {{"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
+              all.with_common({all.offload, all.offload_fraction, all.prefetch})},
+             {"fsdp", "fully sharded data parallelism as in PyTorch",
+              all.with_common(
+                  {all.sharding, all.hybrid_shard_group, all.fsdp_offload, all.prefetch})},
+             {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
+              all.with_common({all.stage, all.offload, all.offload_fraction, all.prefetch})}}) {}
 };
 
 }  // namespace orch::zero3

@@ -8,39 +8,55 @@ using plan::Choice, plan::Flag, plan::Integer, plan::Real;
 
 struct Settings : plan::CommonSettings {
   // Of zero3 and deepspeed; fsdp has an offload of its own.
-  Choice offload{"offload", "what lives in host memory: nothing, the optimizer, or the weights too",
+  Choice offload{"offload",
+                 "what lives in host memory: nothing, the optimizer, or the weights too",
                  {"none", "optimizer", "full"}};
-  Real offload_fraction{"offload_fraction",
-                        "of the layers, those whose states live there: the last ones, which forward needs last", 1,
-                        {0, 1}};
+  Real offload_fraction{
+      "offload_fraction",
+      "of the layers, those whose states live there: the last ones, which forward needs last",
+      1,
+      {0, 1}};
   Integer prefetch{"prefetch", "layers gathered ahead of their use; 0 waits for each", 1, {0, 64}};
   // Of fsdp.
   Choice sharding{"sharding",
-                  "full frees weights after forward, grad_op keeps them until backward, hybrid shards inside groups "
-                  "that mirror each other", {"full", "grad_op", "hybrid"}};
-  Integer hybrid_shard_group{"hybrid_shard_group", "ranks of a group; 0: the GPUs of a node", 0, {0, 65536},
+                  "full frees weights after forward, grad_op keeps them until backward, hybrid "
+                  "shards inside groups "
+                  "that mirror each other",
+                  {"full", "grad_op", "hybrid"}};
+  Integer hybrid_shard_group{"hybrid_shard_group",
+                             "ranks of a group; 0: the GPUs of a node",
+                             0,
+                             {0, 65536},
                              {"sharding", "hybrid"}};
-  Choice fsdp_offload{"offload", "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",
+  Choice fsdp_offload{"offload",
+                      "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",
                       {"none", "full"}};
   // Of deepspeed.
   Integer stage{"stage",
-                "1 shards the optimizer, 2 gradients too, 3 weights too: each moves more for the memory it saves",
-                {}, {1, 3}};
+                "1 shards the optimizer, 2 gradients too, 3 weights too: each moves more for the "
+                "memory it saves",
+                {},
+                {1, 3}};
   // Of all three.
-  Choice engine{"engine", "who trains, for the estimate: orch itself, or the framework that it is named after",
-                {"orch", "framework"}};
+  Choice engine{
+      "engine",
+      "who trains, for the estimate: orch itself, or the framework that it is named after",
+      {"orch", "framework"}};
   Flag overlap{"overlap", "reduce gradients under backward", true};
   Choice reduce_dtype{"reduce_dtype",
-                      "of gradients on their way: that of the products, or fp32, in which our own stage 1 sends sums",
+                      "of gradients on their way: that of the products, or fp32, in which our own "
+                      "stage 1 sends sums",
                       {"dtype", "fp32"}};
-  Choice tied_scatter{"tied_scatter",
-                      "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",
-                      {"once", "twice"}};
+  Choice tied_scatter{
+      "tied_scatter",
+      "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",
+      {"once", "twice"}};
 
   std::vector<plan::Param> with_common(std::vector<plan::Param> params) const {
     for (const auto& param : std::initializer_list<plan::Param>{
-             tensor_parallel, context_parallel, engine, overlap, reduce_dtype, tied_scatter, offload_activations,
-             recompute, dtype, optimizer, flash_attention, fused_kernels, cross_entropy})
+             tensor_parallel, context_parallel, engine, overlap, reduce_dtype, tied_scatter,
+             offload_activations, recompute, dtype, optimizer, flash_attention, fused_kernels,
+             cross_entropy})
       params.push_back(param);
     return params;
   }

@@ -56,7 +56,8 @@ struct Setup : Mode {
   double slots() const {
     return keeps_all ? model.layers : std::min(static_cast<double>(prefetch + 1), model.layers);
   }
-  // Embedding, a head of its own, positions or a norm, the final norm, and, as our own trainer stores them, the padding.
+  // Embedding, a head of its own, positions or a norm, the final norm, and, as our own trainer
+  // stores them, the padding.
   double end_params() const {
     return model.embedding_params() + model.head_params() + model.first_params() +
            model.last_params() +
@@ -64,7 +65,8 @@ struct Setup : Mode {
   }
   // Behind the layers: the norm, and a head of its own.
   double behind_params() const {
-    return model.last_params() + model.head_params() + (model.lean ? model.head_padding_params() : 0);
+    return model.last_params() + model.head_params() +
+           (model.lean ? model.head_padding_params() : 0);
   }
   std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }

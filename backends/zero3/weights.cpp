@@ -19,7 +19,8 @@ GatheredWeights::GatheredWeights(Group* group, Parameters& parameters, Optimizer
       options_(options),
       profile_(profile),
       copies_(parameters.weights().device()) {
-  const auto count = options.keeps_all ? options.layers : std::min(options.ahead + 1, options.layers);
+  const auto count =
+      options.keeps_all ? options.layers : std::min(options.ahead + 1, options.layers);
   for (std::int64_t i = 0; i < count; ++i) slots_.push_back(make_slot(0));
   embedding_ = make_slot(-1);
   final_norm_ = make_slot(options.layers);
@@ -58,7 +59,8 @@ std::vector<std::int64_t> GatheredWeights::wanted(std::int64_t layer, Way way) c
   std::vector<std::int64_t> all;
   const std::int64_t step = way == Way::forward ? 1 : -1;
   for (std::int64_t k = 0; k <= options_.ahead; ++k)
-    if (const auto next = layer + step * k; next >= 0 && next < options_.layers) all.push_back(next);
+    if (const auto next = layer + step * k; next >= 0 && next < options_.layers)
+      all.push_back(next);
   return all;
 }
 
@@ -67,8 +69,8 @@ GatheredWeights::Slot* GatheredWeights::find(std::int64_t layer) {
   return slot.layer == layer ? &slot : nullptr;
 }
 
-// A layer's place is its own: what a slot holds after forward must not depend on when the host was done,
-// or ranks would gather other layers in backward.
+// A layer's place is its own: what a slot holds after forward must not depend on when the host was
+// done, or ranks would gather other layers in backward.
 GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer) {
   if (layer == -1) return embedding_;
   if (layer == options_.layers) return final_norm_;
@@ -86,8 +88,8 @@ void GatheredWeights::start(std::int64_t layer) {
   gather(slot, unit);
 }
 
-// On a device the gather waits for what was launched before it: whatever used the slot. From the host a
-// part comes on a stream of its own, behind which it is gathered: nothing else waits for it.
+// On a device the gather waits for what was launched before it: whatever used the slot. From the
+// host a part comes on a stream of its own, behind which it is gathered: nothing else waits for it.
 void GatheredWeights::gather(Slot& slot, std::size_t unit) {
   const auto& owned = parameters_.owned()[unit];
   const auto& mine = owned.weight.defined() ? owned.weight : owned.master;
@@ -114,7 +116,8 @@ void GatheredWeights::arrive(Slot& slot) {
 }
 
 void GatheredWeights::wait(std::int64_t layer) {
-  if (is_in_place(layer)) return train::finish(optimizer_, unit_of(layer, options_.layers), profile_);
+  if (is_in_place(layer))
+    return train::finish(optimizer_, unit_of(layer, options_.layers), profile_);
   auto& slot = *find(layer);
   if (slot.is_there) return;
   {
@@ -160,8 +163,9 @@ void GatheredWeights::updated(bool) {
 void GatheredWeights::describe(std::map<std::string, std::string>& effective) const {
   const auto dtype = effective["dtype"];
   effective["prefetch"] = std::to_string(options_.ahead);
-  effective["weights"] = fmt::format("in parts of {}, gathered in {} and {}", options_.frees_ends ? "fp32" : dtype, dtype,
-                                     options_.keeps_all ? "kept from forward to backward" : "freed after each use");
+  effective["weights"] = fmt::format(
+      "in parts of {}, gathered in {} and {}", options_.frees_ends ? "fp32" : dtype, dtype,
+      options_.keeps_all ? "kept from forward to backward" : "freed after each use");
 }
 
 void GatheredWeights::count(std::map<std::string, double>& memory_items) const {

@@ -20,10 +20,10 @@ struct SlotOptions {
   bool frees_ends = false;  // embedding and final norm too; else they last for a step
 };
 
-// Weights of which each rank has a part, on the device or on the host, gathered into slots that stay
-// where they are: as many as layers are in use or on their way, one for the embedding, one for the final
-// norm. All ranks gather in the same order, which follows from the layers' alone. Before a part leaves,
-// the optimizer is done with it.
+// Weights of which each rank has a part, on the device or on the host, gathered into slots that
+// stay where they are: as many as layers are in use or on their way, one for the embedding, one for
+// the final norm. All ranks gather in the same order, which follows from the layers' alone. Before
+// a part leaves, the optimizer is done with it.
 class GatheredWeights final : public Sharding {
  public:
   // All outlive it. group: null for a rank that has all parts; those on its device need no slot.
@@ -41,8 +41,8 @@ class GatheredWeights final : public Sharding {
   static constexpr std::int64_t kNone = -2;
   struct Slot {
     at::Tensor flat;
-    at::Tensor part;    // this rank's, while it travels
-    at::Tensor fetched; // the same, from the host
+    at::Tensor part;     // this rank's, while it travels
+    at::Tensor fetched;  // the same, from the host
     std::int64_t layer = kNone;
     bool is_there = false;
     train::Moment copied = {};

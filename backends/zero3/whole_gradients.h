@@ -7,7 +7,8 @@
 
 namespace orch::zero3 {
 
-// Gradients that every rank has whole until all micro-batches are in: then each gets the sum of its part.
+// Gradients that every rank has whole until all micro-batches are in: then each gets the sum of its
+// part.
 class WholeGradients final : public Sharding {
  public:
   // All outlive it. group: null for a rank that is alone. layers: of the model.
@@ -16,7 +17,8 @@ class WholeGradients final : public Sharding {
                  train::Profile& profile)
       : parameters_(parameters), optimizer_(optimizer), layers_(layers), profile_(profile) {
     if (!group) return;
-    reducer_.emplace(parameters, *group, units, train::ReducerOptions{overlap, true, /*scatter=*/true, {}});
+    reducer_.emplace(parameters, *group, units,
+                     train::ReducerOptions{overlap, true, /*scatter=*/true, {}});
   }
 
   void begin() override { clears_ = true; }

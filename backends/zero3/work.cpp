@@ -12,7 +12,8 @@ struct Emitter {
   const Setup& setup;
   WorkSink& sink;
 
-  void add(const orch_op& op, Passes passes, double each, double params, std::uint32_t hidden = ORCH_OPEN) {
+  void add(const orch_op& op, Passes passes, double each, double params,
+           std::uint32_t hidden = ORCH_OPEN) {
     sink.op(during(op, passes, hidden),
             [&] { return say(each, " B x ", params, " params = ", Size{each * params}); });
   }
@@ -53,8 +54,8 @@ void emit_gather(Emitter& emit, double params, double away, Passes passes, bool 
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
   if (setup.offload == Offload::full)
-    emit.move(ORCH_COPY, "weights to device", setup.stored_weight(), away * params / setup.shards(3),
-              passes, hidden && !setup.waits_for_copies());
+    emit.move(ORCH_COPY, "weights to device", setup.stored_weight(),
+              away * params / setup.shards(3), passes, hidden && !setup.waits_for_copies());
   emit.exchange("weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
                 setup.shard_group(), passes, hidden);
 }
@@ -101,8 +102,8 @@ void emit_accumulation(Emitter& emit, double params, double away) {
             params / setup.shards(2), {0, 0, 1, 0});
 }
 
-// Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two out,
-// 16-bit weights out, but for FSDP's, which are made when they are gathered.
+// Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two
+// out, 16-bit weights out, but for FSDP's, which are made when they are gathered.
 double host_update_bytes(const Setup& setup) {
   return 4 + 2 * (4 + setup.states.moments) + (setup.fsdp ? 0 : setup.states.weights);
 }
@@ -128,8 +129,8 @@ void emit_sums_on_host(Emitter& emit, double shard, bool adds) {
   const auto& setup = emit.setup;
   const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
   emit.move(ORCH_COPY, "gradients to host", sent, shard, {0, 0, 1, 0}, setup.overlap);
-  emit.move(ORCH_HOST, "gradient accumulation on the host", sent + (adds ? 8 : 4), shard, {0, 0, 1, 0},
-            setup.overlap);
+  emit.move(ORCH_HOST, "gradient accumulation on the host", sent + (adds ? 8 : 4), shard,
+            {0, 0, 1, 0}, setup.overlap);
 }
 
 // The words' gradient, made by the head: the lookup's follows.
@@ -141,8 +142,8 @@ void emit_words_again(Emitter& emit, double params) {
 }
 
 // Ours: once the norm is known, in forward's order, under the next forward (Lian et al. 2025,
-// SuperOffload, but for what they undo). Gradients wait for it on the device, or, with 'full', are added
-// up and squared on the host as they come.
+// SuperOffload, but for what they undo). Gradients wait for it on the device, or, with 'full', are
+// added up and squared on the host as they come.
 void emit_own_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
@@ -162,7 +163,8 @@ void emit_own_host_update(Emitter& emit, double shard) {
 void emit_update(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
   const double shard = params / setup.shards(1);
-  emit.move(ORCH_MEMORY, "optimizer", setup.states.step_traffic(), (1 - away) * shard, {0, 0, 0, 1});
+  emit.move(ORCH_MEMORY, "optimizer", setup.states.step_traffic(), (1 - away) * shard,
+            {0, 0, 0, 1});
   if (away > 0 && setup.model.lean) emit_own_host_update(emit, away * shard);
   if (away > 0 && !setup.model.lean) emit_host_update(emit, shard);
   if (setup.stage < 3)
@@ -187,7 +189,9 @@ void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
 void emit_head_norms(const Setup& setup, WorkSink& sink) {
   const double params = setup.model.head_norm_params(), bytes = 4 * params / setup.shards(2);
   if (!setup.model.lean || setup.tensor == 1 || params == 0) return;
-  sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, {setup.tensor, 1}, 0.1), {0, 0, 0, 1}),
+  sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, {setup.tensor, 1},
+                            0.1),
+                 {0, 0, 0, 1}),
           [&] { return say("4 B x ", params, " params of the heads' norms"); });
 }
 
@@ -233,8 +237,8 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
 }  // namespace
 
 void emit_work(const Setup& setup, WorkSink& sink) {
-  sink.schedule({sizeof(orch_schedule), setup.model.recompute, 1, setup.micro_batches, 1,
-                 setup.dtype, 0});
+  sink.schedule(
+      {sizeof(orch_schedule), setup.model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
   emit_blocks(setup, sink);
   sink.stages(0, 0, std::array{setup.model.layers, 1.0, 1.0, 1.0});
 }

@@ -18,8 +18,8 @@
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
-#include "core/plan/tie.h"
 #include "core/plan/slurm.h"
+#include "core/plan/tie.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 #include "core/run/store/run_folder.h"
@@ -61,7 +61,8 @@ void rank(std::vector<plan::Planned>& runs) {
   for (const auto& planned : runs) asked.push_back(&planned.run);
   const auto questions = plan::questions_of(asked);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return questions[a] != questions[b] ? questions[a] < questions[b] : ranks_before(runs[a], runs[b]);
+    return questions[a] != questions[b] ? questions[a] < questions[b]
+                                        : ranks_before(runs[a], runs[b]);
   });
   reorder(runs, std::move(order));
 }
@@ -80,7 +81,8 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate, std::option
 void warn_about_training(plan::Run& run) {
   if (!run.trainer.empty() || !run.framework.empty()) return;
   if (const auto reason = plan::cannot_train(run); !reason.empty())
-    run.warnings.push_back({"trainer", reason, "trainer = \"...\" or framework = \"...\" names a program that can"});
+    run.warnings.push_back(
+        {"trainer", reason, "trainer = \"...\" or framework = \"...\" names a program that can"});
 }
 
 // Not a mistake here: the files may be on the cluster only. A local run refuses them.
@@ -106,7 +108,8 @@ std::vector<Error> missing_files(const plan::Experiment& experiment) {
   return warnings;
 }
 
-// Not a mistake here either: jobs may have it from elsewhere. A setup may set anything, SLURM its own.
+// Not a mistake here either: jobs may have it from elsewhere. A setup may set anything, SLURM its
+// own.
 void warn_about_variables(plan::Run& run) {
   if (!run.job.setup.empty()) return;
   for (const auto& [variable, name] : plan::needed_variables(run.job))
@@ -260,8 +263,8 @@ Status App::check_frameworks(const plan::Experiment& experiment) {
   return errors;
 }
 
-// What a framework cannot do is refused when it is planned, all of it at once. What it does in another
-// way than our trainers is returned.
+// What a framework cannot do is refused when it is planned, all of it at once. What it does in
+// another way than our trainers is returned.
 std::vector<Error> App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
   if (run.framework.empty()) return {};
   if (run.batch.rampup && !reasons.empty()) return {};  // its steps may not be countable
@@ -278,8 +281,8 @@ void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const 
     std::vector<Error> found, warnings;
     backends_.of(*run.strategy).check(plan::run_in(run, phase), found, warnings);
     for (auto& reason : found) {
-      reason.fact += fmt::format(", while the batch grows from {} to {} on {} nodes", phase.first_batch,
-                                    phase.last_batch, phase.nodes);
+      reason.fact += fmt::format(", while the batch grows from {} to {} on {} nodes",
+                                 phase.first_batch, phase.last_batch, phase.nodes);
       reasons.push_back(std::move(reason));
     }
   }
@@ -312,7 +315,8 @@ class App::Pricing {
       return {};
     }
     const auto explained = items_ ? backend::Explained::names : backend::Explained::none;
-    if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status) return status;
+    if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status)
+      return status;
     auto estimate = items_ ? estimator_.explain(run, work_) : estimator_.estimate(run, work_);
     if (auto status = estimator_.schedule(run, ask_, estimate); !status) return status;
     if (run.job.time != time_) limit_ = plan::parse_slurm_time(time_ = run.job.time);
@@ -329,9 +333,8 @@ class App::Pricing {
  private:
   bool is_known(const std::string& id) const {
     const auto [begin, end] = places_.equal_range(std::hash<std::string>()(id));
-    return std::any_of(begin, end, [&](const auto& place) {
-      return outcome_.runs[place.second].run.id == id;
-    });
+    return std::any_of(begin, end,
+                       [&](const auto& place) { return outcome_.runs[place.second].run.id == id; });
   }
   // What was appended to has room for as much again.
   static void fit_memory(plan::Planned& planned) {
@@ -388,8 +391,8 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   return outcome;
 }
 
-// A run that has a folder under another name, because it was written before a field of training had a
-// list, keeps that name: else what has finished would be trained again.
+// A run that has a folder under another name, because it was written before a field of training had
+// a list, keeps that name: else what has finished would be trained again.
 void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto folder = root / outcome.experiment.name;
   const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
@@ -431,8 +434,7 @@ Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
   }
   const bool none = kept.empty() && !outcome.runs.empty();
   outcome.runs = std::move(kept);
-  if (none)
-    return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
+  if (none) return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
   return {};
 }
 

@@ -49,8 +49,8 @@ class App {
   const experiment::Loader& loader() const { return loader_; }
   render::Frameworks& frameworks() { return frameworks_; }
 
-  // What lies beside an experiment (clusters/*.yaml, gpus.yaml, models.lua and frameworks/*.lua in its
-  // folder) goes before one's own and the shipped.
+  // What lies beside an experiment (clusters/*.yaml, gpus.yaml, models.lua and frameworks/*.lua in
+  // its folder) goes before one's own and the shipped.
   void look_beside(const fs::path& experiment_file);
   void look_in(const fs::path& folder);
 
@@ -66,7 +66,8 @@ class App {
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, PlannedExperiment& outcome);
 
-  // The run with items in its estimate: those of time and memory with their formulas, or of time alone.
+  // The run with items in its estimate: those of time and memory with their formulas, or of time
+  // alone.
   Result<plan::Planned> explain(plan::Run run,
                                 backend::Explained explained = backend::Explained::formulas);
 

@@ -18,9 +18,9 @@ using Runs = std::vector<const Planned*>;
 
 constexpr double kMostConfigurations = 300'000;  // less than a second
 constexpr std::size_t kMostRuns = 20'000, kMostQuestions = 8;
-constexpr double kFaster = 1.1;      // what is worth saying
-constexpr double kAsGood = 1.02;     // what a setting must gain, or it is left as it was
-constexpr double kAsGoodToFit = 1.1; // the same, where something has to change
+constexpr double kFaster = 1.1;       // what is worth saying
+constexpr double kAsGood = 1.02;      // what a setting must gain, or it is left as it was
+constexpr double kAsGoodToFit = 1.1;  // the same, where something has to change
 
 bool fits(const Planned& planned) { return planned.estimate.fit != plan::Fit::oom; }
 
@@ -29,7 +29,8 @@ bool has_param(const plan::Experiment& experiment, std::string_view name) {
                              [&](const auto& asked) { return asked.strategy->index(name) >= 0; });
 }
 
-search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& asked, bool keeps_layout) {
+search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& asked,
+                           bool keeps_layout) {
   search::Opening opening;
   if (has_flash_attention(asked) && has_param(experiment, "flash_attention"))
     opening.open.push_back("flash_attention");
@@ -59,9 +60,10 @@ bool is_started(App& app, const plan::Run& run) {
 }
 
 // The fastest of each strategy that fits, about the question of these runs.
-std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, const plan::Run& asked,
-                                 bool keeps_layout) {
-  const auto space = search::Space::make(experiment, app.find_cluster(), opening_of(experiment, asked, keeps_layout));
+std::vector<Planned> search_near(App& app, const plan::Experiment& experiment,
+                                 const plan::Run& asked, bool keeps_layout) {
+  const auto space = search::Space::make(experiment, app.find_cluster(),
+                                         opening_of(experiment, asked, keeps_layout));
   if (!space || search::size_of(**space, interrupted) > kMostConfigurations) return {};
   search::Options options;
   options.interrupted = interrupted;
@@ -82,10 +84,12 @@ std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, c
 
 bool counts_nodes(const plan::Experiment& experiment) {
   const auto& axes = experiment.hardware.axes;
-  return std::ranges::any_of(axes, [](const plan::Axis& axis) { return contains(axis.fields, "nodes"); });
+  return std::ranges::any_of(axes,
+                             [](const plan::Axis& axis) { return contains(axis.fields, "nodes"); });
 }
 
-// A run on other GPUs has other nodes and replicas, which follow. by_nodes: the experiment counts those.
+// A run on other GPUs has other nodes and replicas, which follow. by_nodes: the experiment counts
+// those.
 std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from, bool by_nodes) {
   std::vector<std::string> out;
   const auto add = [&](std::string_view name, std::int64_t value, std::int64_t before) {
@@ -100,7 +104,8 @@ std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from,
   add("micro_batch", run.batch.micro_batch, from.batch.micro_batch);
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& name = run.strategy->params[i].name;
-    if (name != "tensor_parallel" && name != "pipeline_parallel" && run.settings[i] != from.settings[i])
+    if (name != "tensor_parallel" && name != "pipeline_parallel" &&
+        run.settings[i] != from.settings[i])
       out.push_back(name + " = " + plan::show(run.settings[i]));
   }
   return out;
@@ -151,16 +156,20 @@ plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times)
 }
 
 // On the fewest times as many GPUs that suffice.
-std::vector<Planned> search_on_more(App& app, const plan::Experiment& experiment, const plan::Run& asked) {
+std::vector<Planned> search_on_more(App& app, const plan::Experiment& experiment,
+                                    const plan::Run& asked) {
   std::int64_t times = 1;
   std::vector<Planned> found;
-  while (found.empty() && times < 32) found = search_near(app, on_more(experiment, times *= 2), asked, false);
+  while (found.empty() && times < 32)
+    found = search_near(app, on_more(experiment, times *= 2), asked, false);
   for (auto fewer = times / 2 + 1; !found.empty() && fewer < times; ++fewer)
-    if (auto better = search_near(app, on_more(experiment, fewer), asked, false); !better.empty()) return better;
+    if (auto better = search_near(app, on_more(experiment, fewer), asked, false); !better.empty())
+      return better;
   return found;
 }
 
-std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& experiment, const Runs& runs) {
+std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& experiment,
+                                          const Runs& runs) {
   const auto& asked = runs.front()->run;
   auto found = search_near(app, experiment, asked, /*keeps_layout=*/true);
   if (found.empty()) found = search_near(app, experiment, asked, false);
@@ -186,13 +195,16 @@ const Planned* best_listed(const plan::Run& run, const Runs& runs) {
   return found == runs.end() ? nullptr : *found;
 }
 
-void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs, std::vector<tables::Nearby>& to) {
+void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs,
+                std::vector<tables::Nearby>& to) {
   for (auto& each : search_near(app, experiment, runs.front()->run, false)) {
     // Of a strategy of which nothing listed fits, what would be the best of all.
     const auto* fitting = best_listed(each.run, runs);
     const auto* listed = fitting ? fitting : nearest(each.run, runs);
     const auto* held = fitting ? fitting : runs.front();
-    if (!listed || each.estimate.days_to_train * (fitting ? kFaster : 1) > held->estimate.days_to_train) continue;
+    if (!listed ||
+        each.estimate.days_to_train * (fitting ? kFaster : 1) > held->estimate.days_to_train)
+      continue;
     each = simplified(app, std::move(each), listed->run, kAsGood);
     auto changes = changes_of(each.run, listed->run, counts_nodes(experiment));
     if (!changes.empty()) to.push_back({std::move(each), listed, std::move(changes)});
@@ -206,8 +218,10 @@ std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan
   const auto questions = tables::by_question(plan);
   if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
   for (const auto& runs : questions) {
-    // Short trials are not tuned. Where the number of nodes changes over time, days do not tell which run ends first.
-    const bool says_nothing = runs.front()->run.steps > 0 || !plan.experiment->calendar.windows.empty();
+    // Short trials are not tuned. Where the number of nodes changes over time, days do not tell
+    // which run ends first.
+    const bool says_nothing =
+        runs.front()->run.steps > 0 || !plan.experiment->calendar.windows.empty();
     if (fits(*runs.front()) && says_nothing) continue;
     if (fits(*runs.front()))
       add_faster(app, *plan.experiment, runs, out);

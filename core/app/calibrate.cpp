@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/base/text.h"
-#include "core/price/estimate/estimate.h"
 #include "core/plan/stack.h"
+#include "core/price/estimate/estimate.h"
 #include "core/record/planned.h"
 
 namespace orch::app {
@@ -79,7 +79,8 @@ std::vector<std::size_t> Study::circles() const {
   return mapped(observations, [&](const auto& o) { return find(o.machine); });
 }
 
-calibrate::Fitted Study::fit(calibrate::Options options, const std::function<bool(std::size_t)>& use) const {
+calibrate::Fitted Study::fit(calibrate::Options options,
+                             const std::function<bool(std::size_t)>& use) const {
   std::vector<const calibrate::Observation*> used;
   for (std::size_t i = 0; i < observations.size(); ++i)
     used.push_back(use(i) ? &observations[i] : nullptr);
@@ -91,7 +92,8 @@ Result<std::set<std::string>> ingredients(const App& app, const std::vector<Samp
   backend::Work work;
   for (const auto& sample : samples) {
     const auto& backend = app.backends().of(*sample.run.strategy);
-    if (auto status = backend.work(sample.run, backend::Explained::names, work); !status) return status.error();
+    if (auto status = backend.work(sample.run, backend::Explained::names, work); !status)
+      return status.error();
     estimate::add_names(work, names);
   }
   return names;
@@ -158,16 +160,17 @@ Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sam
 
 Result<std::vector<Judged>> judge_as_is(const App& app, const std::vector<Sample>& samples,
                                         bool with_fitted, const estimate::Without& without) {
-  return published::judge(
-      samples,
-      [&, estimator = estimate::Estimator(),
-       work = backend::Work()](const Sample& sample) mutable -> Result<plan::Estimate> {
-        const auto& run = sample.run;
-        if (auto status = work_of(app, run, without, work); !status) return status.error();
-        if (!with_fitted) return estimator.estimate(run, work, *run.partition);
-        const double era = without.has("eras") ? 1 : run.partition->era(sample.date);
-        return record::estimated_of(estimator.estimate(run, work), era);
-      });
+  return published::judge(samples,
+                          [&, estimator = estimate::Estimator(), work = backend::Work()](
+                              const Sample& sample) mutable -> Result<plan::Estimate> {
+                            const auto& run = sample.run;
+                            if (auto status = work_of(app, run, without, work); !status)
+                              return status.error();
+                            if (!with_fitted) return estimator.estimate(run, work, *run.partition);
+                            const double era =
+                                without.has("eras") ? 1 : run.partition->era(sample.date);
+                            return record::estimated_of(estimator.estimate(run, work), era);
+                          });
 }
 
 }  // namespace orch::app

@@ -26,8 +26,8 @@ namespace {
 struct Refit {
   std::string title;
   std::string rows;
-  std::vector<std::string> names;          // of the partitions, or of the stack
-  const char* kind;                        // cluster or stack
+  std::vector<std::string> names;  // of the partitions, or of the stack
+  const char* kind;                // cluster or stack
   std::string cluster;
   std::map<std::string, plan::Constant> was, now;
   std::vector<plan::Era> eras_were, eras;
@@ -38,8 +38,8 @@ using PartitionOf = std::function<plan::Partition(std::size_t)>;
 using Eras = std::function<double(std::size_t)>;
 
 published::Score score_of(const std::vector<published::Sample>& samples, const Study& study,
-                         const std::vector<std::size_t>& members, const PartitionOf& place,
-                         const Eras& era) {
+                          const std::vector<std::size_t>& members, const PartitionOf& place,
+                          const Eras& era) {
   estimate::Estimator estimator;
   std::vector<published::Judged> judged;
   for (const auto i : members) {

@@ -14,9 +14,11 @@ std::variant<Chosen, Ending> best_of(App& app, const experiment::Source& source,
   if (auto* ended = std::get_if<Ending>(&found)) return std::move(*ended);
   auto& planned = std::get<PlannedExperiment>(found);
   if (planned.runs.empty()) {
-    Errors errors{{printable(source.name()), "every run is rejected", "orch plan shows all reasons; of the first run:"}};
+    Errors errors{{printable(source.name()), "every run is rejected",
+                   "orch plan shows all reasons; of the first run:"}};
     if (!planned.rejected.empty())
-      errors.insert(errors.end(), planned.rejected.front().reasons.begin(), planned.rejected.front().reasons.end());
+      errors.insert(errors.end(), planned.rejected.front().reasons.begin(),
+                    planned.rejected.front().reasons.end());
     return Ending{std::move(errors), Exit::invalid_experiment};
   }
   return Chosen{std::move(planned.runs.front().run), planned.experiment.calendar};

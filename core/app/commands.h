@@ -169,7 +169,7 @@ struct ReportArguments {
   RecordArguments records;
   std::optional<std::size_t> top = {};  // rows on the terminal; not given: all of a table, else 20
   bool open = false;
-  bool attach = false;  // the texts of experiment and clusters
+  bool attach = false;            // the texts of experiment and clusters
   std::optional<int> watch = {};  // seconds between pages of what goes on
 };
 
@@ -246,8 +246,8 @@ Ending doctor_command(const DoctorArguments& arguments, Console& console);
 Ending index_command(const FollowArguments& arguments, Console& console);
 Ending supervise_command(const SuperviseArguments& arguments, Console& console);
 
-// Names of a kind, for completions: clusters, models, strategies; runs and targets of a folder. What
-// cannot be read has none.
+// Names of a kind, for completions: clusters, models, strategies; runs and targets of a folder.
+// What cannot be read has none.
 std::vector<std::string> names_of(const std::string& kind, const fs::path& runs);
 
 }  // namespace orch::app

@@ -26,7 +26,7 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
 }
 
 Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& arguments,
-                                 const std::string& word, Pools& pools) {
+                                  const std::string& word, Pools& pools) {
   if (auto status = fill_pool(gatherer, arguments, pools); !status) return status.error();
   if (pools.chosen_from->empty())
     return Error{printable(word), "there is nothing to choose from in " + arguments.records.runs,
@@ -49,7 +49,7 @@ Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, 
 // A word is what it chooses from the pool that was named; else the place that it names, a row of a
 // published table, or what it chooses from the runs.
 Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
-                                const std::string& word, Pools& pools) {
+                                 const std::string& word, Pools& pools) {
   if (word.empty())
     return Error{"''", "names nothing to compare",
                  "name a run, a log, a row or an experiment, or choose: strategy=ddp,gpus=8"};
@@ -98,16 +98,14 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   Errors errors;
   for (const auto& word : arguments.records.words) {
     auto group = group_of(gatherer, arguments, word, pools);
-    if (errors.add(group))
-      groups.push_back(std::move(*group));
+    if (errors.add(group)) groups.push_back(std::move(*group));
   }
   if (interrupted()) return Exit::interrupted;
   if (!errors.empty()) return errors;
   gatherer.tell_passed(console);
   const auto& format = arguments.records.common.format;
-  const auto comparison =
-      compare::compare(groups, {.same_size = arguments.same_size,
-                                .letters = format != "json" && format != "csv"});
+  const auto comparison = compare::compare(
+      groups, {.same_size = arguments.same_size, .letters = format != "json" && format != "csv"});
   if (!comparison) return {comparison.error(), Exit::usage};
   auto inputs = arguments.records.words;
   inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/show/tables/json.h"
 #include "core/train/data/indexed.h"
 #include "core/train/tokenize/tokenizer.h"

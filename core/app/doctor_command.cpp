@@ -33,8 +33,7 @@ Check check_clusters(App& app) {
   Errors errors;
   for (const auto& name : app.clusters().names()) {
     const auto cluster = app.clusters().find(name);
-    if (errors.add(cluster))
-      ++counts[app.places().source((*cluster)->file)];
+    if (errors.add(cluster)) ++counts[app.places().source((*cluster)->file)];
   }
   return check_of("clusters", counts, errors);
 }

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "core/base/json_fields.h"
-#include "core/base/text.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
 #include "core/app/run_logs.h"
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
 #include "core/record/events/collect.h"
 #include "core/run/store/run_folder.h"
 #include "core/show/tables/compared.h"
@@ -32,7 +32,8 @@ std::optional<record::Measurement> measured_in(const fs::path& folder) {
 std::string version_said(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts || attempts->empty()) return {};
-  const auto place = folder / "attempts" / std::to_string(attempts->back().number) / "framework.json";
+  const auto place =
+      folder / "attempts" / std::to_string(attempts->back().number) / "framework.json";
   const auto json = read_json(place, {.fix = "nothing depends on it: remove it"});
   return json && *json ? Fields(**json).text_or("says", "") : "";
 }
@@ -53,7 +54,9 @@ Ending explain_command(App& app, const ExplainArguments& arguments, Console& con
   auto answer = tables::explain(*planned, calendar, found ? &*found : nullptr);
   if (const auto said = version_said(folder); !said.empty())
     answer.sections.push_back(show::Findings{
-        "", {{"version", fmt::format("{} says that it is {}", planned->run.framework, printable(said))}}});
+        "",
+        {{"version",
+          fmt::format("{} says that it is {}", planned->run.framework, printable(said))}}});
   arguments.common.give(answer, console);
   return Exit::ok;
 }

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <ctime>
 
-#include "core/base/terminal.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/session.h"
 #include "core/app/trainers.h"
+#include "core/base/terminal.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/run/store/run_folder.h"
 #include "core/show/tables/words.h"
 
@@ -82,8 +82,8 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
   const auto status = submitter.submit(due);
   campaign.end();
   const auto& handed = submitter.handed();
-  console.note(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
-                           plural(handed.jobs, "job")));
+  console.note(
+      fmt::format("{} submitted as {}\n", plural(handed.runs, "run"), plural(handed.jobs, "job")));
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
@@ -188,18 +188,20 @@ void Live::show(const tables::Standings& standings) {
 }
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
-std::string final_text(const tables::Standings& standings, const fs::path& folder, const show::Screen& screen) {
+std::string final_text(const tables::Standings& standings, const fs::path& folder,
+                       const show::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
     return run.record.state == record::State::finished && run.record.measured.step_seconds;
   });
   std::string out = show::text(tables::measured_table(standings), screen);
-  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + show::text(tables::status_table(rest, 20), screen);
+  if (!rest.runs.empty())
+    out += (out.empty() ? "" : "\n") + show::text(tables::status_table(rest, 20), screen);
   out += "\n" + show::wrap(tables::status_summary(standings), screen);
   const auto answer = tables::measured_answer(standings);
   if (answer.text.empty()) return out;
-  out += show::wrap(answer.text + "\n", screen) + "next, for how sure that is and why: orch compare --in " +
-         shell_path(folder);
+  out += show::wrap(answer.text + "\n", screen) +
+         "next, for how sure that is and why: orch compare --in " + shell_path(folder);
   for (const auto& strategy : answer.strategies) out += " " + shell_quote("strategy=" + strategy);
   return out + "\n";
 }
@@ -290,8 +292,8 @@ Ending cancel_command(const FollowArguments& arguments, Console& console) {
           return Exit::ok;
         }
         const auto question =
-            fmt::format("cancel {} of {}{}?", plural(asked.size(), "run"),
-                        target.experiment, arguments.stop ? " after their next checkpoint" : "");
+            fmt::format("cancel {} of {}{}?", plural(asked.size(), "run"), target.experiment,
+                        arguments.stop ? " after their next checkpoint" : "");
         if (!arguments.yes && !console.confirm(question)) return Exit::usage;
         if (auto begun = campaign.begin(FileLock::Wait::yes); !begun) return begun.error();
         const auto open = to_cancel(campaign, target);

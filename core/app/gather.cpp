@@ -74,8 +74,9 @@ void settle(Record& record) {
   const bool is_old = last > 0 && now.count() - last > most + kZones;
   if (code || age.count() > most || is_old) record.state = record::State::stopped;
   if (last > 0 || code) return;
-  record.reason += fmt::format("; {} by the file's age alone ({}): its lines have no dates",
-                               record::name(record.state), format_seconds(std::max(0.0, age.count())));
+  record.reason +=
+      fmt::format("; {} by the file's age alone ({}): its lines have no dates",
+                  record::name(record.state), format_seconds(std::max(0.0, age.count())));
 }
 
 Error nothing_named(const std::string& word) {
@@ -98,7 +99,8 @@ void note_assumed(const published::Sample& sample, Record& record) {
   record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
 }
 
-// Where people looked at the first stage, or at tensors alone, that is what the estimate is held against.
+// Where people looked at the first stage, or at tensors alone, that is what the estimate is held
+// against.
 void as_measured(plan::Estimate& out, plan::MemoryOf what) {
   const double share = out.memory_of(what) / out.peak_memory;
   out.peak_memory *= share;
@@ -266,10 +268,11 @@ Status Gatherer::set_cells(Record& record) const {
   for (const auto& word : set_) {
     const auto equals = word.find('=');
     if (equals == std::string::npos)
-      errors.push_back({"--set " + printable(word), "has no '='",
-                        "write name=value, as in --set gpu=a100-80g"});
+      errors.push_back(
+          {"--set " + printable(word), "has no '='", "write name=value, as in --set gpu=a100-80g"});
     else
-      errors.add(published::set_cell(record, trim(word.substr(0, equals)), word.substr(equals + 1)));
+      errors.add(
+          published::set_cell(record, trim(word.substr(0, equals)), word.substr(equals + 1)));
   }
   return errors;
 }
@@ -364,8 +367,8 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
   return judge(record_set(app_, std::move(*runs)));
 }
 
-// Each with all that follows: its estimate, or why there is none, and its doubts; of an id, the first
-// that has it alone. The cluster is for those whose site is none of ours.
+// Each with all that follows: its estimate, or why there is none, and its doubts; of an id, the
+// first that has it alone. The cluster is for those whose site is none of ours.
 Records Gatherer::judge(const RecordSet& said, const std::string& id) {
   const auto clusters = machines(app_, arguments_.cluster);
   const auto strategies = app_.backends().strategies();
@@ -415,8 +418,7 @@ Result<Records> all_of(const std::vector<std::string>& words, const FindRecords&
   Errors errors;
   for (const auto& word : words) {
     auto records = find(word);
-    if (errors.add(records))
-      append(out, std::move(*records));
+    if (errors.add(records)) append(out, std::move(*records));
   }
   if (!errors.empty()) return errors;
   return out;

@@ -22,8 +22,8 @@ struct RecordSet {
   std::vector<std::vector<record::Doubt>> doubts;  // of each
 };
 
-// Finds what words name and makes records of it, each with its estimate and its doubts. A table is read
-// once, and of its rows only those that were asked for are estimated.
+// Finds what words name and makes records of it, each with its estimate and its doubts. A table is
+// read once, and of its rows only those that were asked for are estimated.
 class Gatherer {
  public:
   // --set of a verb that takes logs as well as experiments: a path with a dot is of an experiment,
@@ -43,7 +43,8 @@ class Gatherer {
   bool is_place(const std::string& word) const;
 
   Result<Records> logs(const std::vector<std::string>& paths);
-  Result<Records> said_in_logs(const std::vector<std::string>& paths);  // without estimates and doubts
+  Result<Records> said_in_logs(
+      const std::vector<std::string>& paths);  // without estimates and doubts
   Result<Records> table(const fs::path& file);
   Result<Records> every_run(const fs::path& root);  // of all run folders
 

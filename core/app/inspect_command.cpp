@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/commands.h"
 #include "core/app/places.h"
 #include "core/app/session.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/slurm.h"
 #include "core/record/events/collect.h"
 #include "core/run/launch/inspect.h"
@@ -74,10 +74,12 @@ Json json_of(const RankReport& rank) {
               {"collectives", rank.begun},
               {"suspicion", rank.suspicion}};
   if (rank.collective)
-    out["collective"] = {
-        {"kind", rank.collective->kind},         {"group", rank.collective->group},
-        {"sequence", rank.collective->sequence}, {"bytes", static_cast<double>(rank.collective->bytes)},
-        {"inside", rank.collective->inside()},   {"seconds", rank.collective_seconds}};
+    out["collective"] = {{"kind", rank.collective->kind},
+                         {"group", rank.collective->group},
+                         {"sequence", rank.collective->sequence},
+                         {"bytes", static_cast<double>(rank.collective->bytes)},
+                         {"inside", rank.collective->inside()},
+                         {"seconds", rank.collective_seconds}};
   if (rank.process)
     out["process"] = {{"host", rank.process->host},
                       {"pid", rank.process->pid},
@@ -91,12 +93,13 @@ Json json_of(const RankReport& rank) {
 }
 
 std::string document(const launch::Inspection& inspection, const std::string& said) {
-  const Json out = {{"version", 1},
-                    {"attempt", inspection.attempt},
-                    {"probed", inspection.probed},
-                    {"said", said},
-                    {"ranks", mapped(inspection.ranks, [](const auto& rank) { return json_of(rank); })},
-                    {"notes", inspection.notes}};
+  const Json out = {
+      {"version", 1},
+      {"attempt", inspection.attempt},
+      {"probed", inspection.probed},
+      {"said", said},
+      {"ranks", mapped(inspection.ranks, [](const auto& rank) { return json_of(rank); })},
+      {"notes", inspection.notes}};
   return tables::dump(out);
 }
 

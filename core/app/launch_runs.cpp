@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/session.h"
 #include "core/app/trainers.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/check.h"
 #include "core/run/launch/local/local_run.h"
 #include "core/run/launch/slurm/array_script.h"
@@ -41,9 +41,10 @@ bool is_untrained(const plan::Run& run) {
   return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself; a given number for each question. What no
-// trainer of ours can train is put aside.
-ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments, ChosenRuns& untrained) {
+// What is worth running: what fits, and keeps the budget's limits by itself; a given number for
+// each question. What no trainer of ours can train is put aside.
+ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments,
+                  ChosenRuns& untrained) {
   ChosenRuns chosen;
   for (const auto& runs : tables::by_question(view(planned))) {
     std::size_t taken = 0;
@@ -99,7 +100,8 @@ Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArg
 }
 
 // Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
-std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const ChosenRuns& chosen) {
+std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm,
+                                        const ChosenRuns& chosen) {
   for (const auto* run : chosen) {
     if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
     if (!run->run.trainer.empty() || !run->run.framework.empty()) continue;
@@ -109,10 +111,12 @@ std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, con
   return std::nullopt;
 }
 
-void tell_untrained(const ChosenRuns& runs, bool all, const RunArguments& arguments, Console& console) {
+void tell_untrained(const ChosenRuns& runs, bool all, const RunArguments& arguments,
+                    Console& console) {
   const auto& first = *runs.front();
   arguments.plan.common.tell(
-      fmt::format("{}: {}{}: {}\nnext: trainer = \"...\" in the experiment names a program that can; or orch "
+      fmt::format("{}: {}{}: {}\nnext: trainer = \"...\" in the experiment names a program that "
+                  "can; or orch "
                   "explain {}\n",
                   all ? "stopped here" : "left out", first.run.id,
                   runs.size() > 1 ? fmt::format(" and {} more", runs.size() - 1) : "",
@@ -120,8 +124,8 @@ void tell_untrained(const ChosenRuns& runs, bool all, const RunArguments& argume
       console);
 }
 
-Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen, const RunArguments& arguments,
-                       Console& console) {
+Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen,
+                       const RunArguments& arguments, Console& console) {
   arguments.plan.common.tell(
       fmt::format(
           "stopped here: there is no trainer to start: {}\n"
@@ -183,9 +187,9 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   std::vector<std::string> where;
   for (const auto& [name, count] : places)
     where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
-  auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
-                         plural(order.runs.size(), "run"), plural(jobs, "job"),
-                         join(where, ", "), tables::significant(order.gpu_hours));
+  auto out =
+      fmt::format("submit {} as {} ({}), up to {} GPU-hours", plural(order.runs.size(), "run"),
+                  plural(jobs, "job"), join(where, ", "), tables::significant(order.gpu_hours));
   if (const double budget = campaign.experiment().budget.gpu_hours; budget > 0)
     out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
   return out + "?";
@@ -230,16 +234,15 @@ bool comes_back(Session& session, const RunArguments& arguments) {
 Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
                const RunArguments& arguments) {
   const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
-  if (auto status = store::write_experiment(folder, planned.experiment); !status)
-    return status;
+  if (auto status = store::write_experiment(folder, planned.experiment); !status) return status;
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
   if (!lock) return lock.error();
   return store::add_wanted(folder, mapped(chosen, [](const auto* run) { return run->run.id; }));
 }
 
 // The order, asked for and handed over under the lock; what others did meanwhile counts.
-Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen, const RunArguments& arguments,
-                 Console& console) {
+Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen,
+                 const RunArguments& arguments, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   const auto order = order_of(campaign, chosen);
@@ -252,12 +255,12 @@ Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen, const Run
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
-                                         plural(handed.jobs, "job")),
-                             console);
+  arguments.plan.common.tell(
+      fmt::format("{} submitted as {}\n", plural(handed.runs, "run"), plural(handed.jobs, "job")),
+      console);
   if (handed.waiting > 0)
-    arguments.plan.common.tell(
-        fmt::format("{} wait for room\n", plural(handed.waiting, "run")), console);
+    arguments.plan.common.tell(fmt::format("{} wait for room\n", plural(handed.waiting, "run")),
+                               console);
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }

@@ -27,11 +27,11 @@ std::string kind_of(const plan::Param& param) {
 }
 
 Json param_json(const plan::Param& param) {
-  return {
-      {"name", param.name},
-      {"type", kind_of(param)},
-      {"default", plan::is_given(param.default_value) ? Json(plan::plain(param.default_value)) : Json()},
-      {"doc", param.doc}};
+  return {{"name", param.name},
+          {"type", kind_of(param)},
+          {"default",
+           plan::is_given(param.default_value) ? Json(plan::plain(param.default_value)) : Json()},
+          {"doc", param.doc}};
 }
 
 Json backends_json(const backend::Backends& backends) {
@@ -50,15 +50,17 @@ Json backends_json(const backend::Backends& backends) {
                     {"strategies", std::move(strategies)}});
   }
   const auto training = mapped(plan::training_fields(), &plan::TrainingField::param);
-  return {{"version", 1}, {"backends", std::move(list)}, {"training", mapped(training, param_json)}};
+  return {
+      {"version", 1}, {"backends", std::move(list)}, {"training", mapped(training, param_json)}};
 }
 
 Rows param_rows(const std::vector<plan::Param>& params) {
   Rows rows{{"parameter", "default", "values", "what"}};
   for (const auto& param : params)
-    rows.push_back({param.name,
-                    plan::is_given(param.default_value) ? plan::plain(param.default_value) : "required",
-                    kind_of(param), param.doc});
+    rows.push_back(
+        {param.name,
+         plan::is_given(param.default_value) ? plan::plain(param.default_value) : "required",
+         kind_of(param), param.doc});
   return rows;
 }
 
@@ -83,7 +85,8 @@ std::string frameworks_text(App& app, const Common& common) {
     rows.push_back({name, about ? versions_text(about->versions) : "",
                     about ? about->doc : about.error().front().text()});
   }
-  return "framework = \"name@version\": the programs that a strategy may be trained by instead of ours\n" +
+  return "framework = \"name@version\": the programs that a strategy may be trained by instead of "
+         "ours\n" +
          show::grid(rows, common.screen);
 }
 
@@ -269,7 +272,7 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
     console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
     console.print(show::grid(show::without_plain(std::move(rows), "from", "shipped"),
-                               arguments.common.screen));
+                             arguments.common.screen));
   return errors.empty() ? Ending(Exit::ok) : errors;
 }
 

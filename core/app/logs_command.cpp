@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "core/app/chosen.h"
+#include "core/app/commands.h"
 #include "core/base/clock.h"
 #include "core/base/terminal.h"
 #include "core/base/text.h"
-#include "core/app/chosen.h"
-#include "core/app/commands.h"
 #include "core/record/events/collect.h"
 #include "core/run/store/run_folder.h"
 
@@ -25,8 +25,9 @@ Result<int> attempt_of(const fs::path& folder, int asked) {
                fmt::format("there are {}", attempts->size())};
 }
 
-// A carriage return begins a new line, as progress bars mean it. (Other control characters are shown,
-// not obeyed, as in all that orch prints: also in a pipe, at whose end is mostly a terminal.)
+// A carriage return begins a new line, as progress bars mean it. (Other control characters are
+// shown, not obeyed, as in all that orch prints: also in a pipe, at whose end is mostly a
+// terminal.)
 std::string with_lines(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i)

@@ -121,7 +121,9 @@ measure::Charged charged(const App& app, const plan::Partition& partition,
   if (ddp == strategies.end()) return out;
   const auto run = small_run(*ddp, partition, layer);
   backend::Work work;
-  if (!app.backends().of(**ddp).work(run, backend::Explained::formulas, work) || work.blocks.empty()) return out;
+  if (!app.backends().of(**ddp).work(run, backend::Explained::formulas, work) ||
+      work.blocks.empty())
+    return out;
   const auto layer_end = work.blocks.front().n_ops;
   for (std::size_t i = 0; i < work.ops.size(); ++i) {
     const auto& op = work.ops[i];

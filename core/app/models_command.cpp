@@ -45,10 +45,9 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
   Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
              "hidden/layers", "from"}};
   for (const auto& m : models)
-    rows.push_back({m.name, m.family, std::to_string(m.layers),
-                    std::to_string(m.hidden), std::to_string(m.heads), std::to_string(m.head_dim),
-                    std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
-                    std::to_string(m.hidden / m.layers),
+    rows.push_back({m.name, m.family, std::to_string(m.layers), std::to_string(m.hidden),
+                    std::to_string(m.heads), std::to_string(m.head_dim), std::to_string(m.vocab),
+                    std::to_string(m.seq), size(m.params()), std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
   rows = show::without_plain(std::move(rows), "from", "shipped");
   console.print(show::grid(rows, common.screen));
@@ -67,7 +66,8 @@ std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
   const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
   const double stage = layers * m.layer_params(), edge = stage + m.embedding_params();
   return {{"embedding", m.embedding_params(), m.embedding_params() / tp},
-          {m.dense_layers > 0 ? "one layer, the mean of all" : "one layer", m.layer_params(), m.layer_params() / tp},
+          {m.dense_layers > 0 ? "one layer, the mean of all" : "one layer", m.layer_params(),
+           m.layer_params() / tp},
           {fmt::format("a stage of {:g} layers", layers), stage, stage / tp},
           {"the same with the embedding", edge, edge / tp}};
 }

@@ -20,12 +20,16 @@ struct Places {
   // Clusters that were measured for this user on this machine; empty where there is no home.
   fs::path own_clusters;
 
-  // Where clusters, GPUs, stacks and models are looked for, the first counts most: beside the experiment,
-  // in the user's own folder, among the shipped ones.
+  // Where clusters, GPUs, stacks and models are looked for, the first counts most: beside the
+  // experiment, in the user's own folder, among the shipped ones.
   std::vector<fs::path> cluster_folders() const;
   std::vector<fs::path> gpus() const { return found("gpus.yaml", home / "experiments/gpus.yaml"); }
-  std::vector<fs::path> stacks() const { return found("stacks.yaml", home / "experiments/stacks.yaml"); }
-  std::vector<fs::path> models() const { return found("models.lua", home / "experiments/models.lua"); }
+  std::vector<fs::path> stacks() const {
+    return found("stacks.yaml", home / "experiments/stacks.yaml");
+  }
+  std::vector<fs::path> models() const {
+    return found("models.lua", home / "experiments/models.lua");
+  }
   fs::path clusters() const { return home / "experiments/clusters"; }  // the shipped ones
   fs::path measured() const { return home / "experiments/measured"; }
   // "shipped", or the folder that something of the user's was read from.

@@ -6,14 +6,14 @@
 #include <set>
 #include <variant>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/around.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/provenance.h"
 #include "core/app/session.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/estimate_json.h"
 #include "core/plan/run_json.h"
 #include "core/run/render/job.h"
@@ -99,13 +99,16 @@ std::string written_text(const store::Written& written, const fs::path& place) {
 }
 
 // Only what nobody asked to leave out is looked around.
-tables::RankedRuns seen_around(App& app, const PlannedExperiment& planned, const PlanArguments& arguments) {
+tables::RankedRuns seen_around(App& app, const PlannedExperiment& planned,
+                               const PlanArguments& arguments) {
   auto result = view(planned);
-  if (arguments.where.empty() && arguments.common.format != "csv") result.nearby = look_around(app, result);
+  if (arguments.where.empty() && arguments.common.format != "csv")
+    result.nearby = look_around(app, result);
   return result;
 }
 
-Ending show_only(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
+Ending show_only(const tables::RankedRuns& result, const PlanArguments& arguments,
+                 Console& console) {
   arguments.common.give(tables::plan_answer(result, arguments.top), console);
   return verdict_on(result);
 }
@@ -158,7 +161,8 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
 Ending plan_command(App& app, const PlanArguments& arguments, Console& console) {
   const auto planned = plan_where(app, arguments.source, arguments.options, arguments.where);
   if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
-  return show_only(seen_around(app, std::get<PlannedExperiment>(planned), arguments), arguments, console);
+  return show_only(seen_around(app, std::get<PlannedExperiment>(planned), arguments), arguments,
+                   console);
 }
 
 Ending run_command(App& app, const RunArguments& arguments, Console& console) {

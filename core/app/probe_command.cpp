@@ -102,12 +102,14 @@ Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
   Probe probe;
   backend::Work work;
   const auto& backend = app.backends().of(*run.strategy);
-  if (auto status = backend.work(run, backend::Explained::formulas, work); !status) return status.error();
+  if (auto status = backend.work(run, backend::Explained::formulas, work); !status)
+    return status.error();
   const auto micro_batches = estimate::enough_micro_batches(work);
   probe.part = part_of(run, micro_batches);
   probe.folder = folder / run.id;
   probe.run = std::move(run);
-  if (auto status = backend.work(probe.part, backend::Explained::formulas, work); !status) return status.error();
+  if (auto status = backend.work(probe.part, backend::Explained::formulas, work); !status)
+    return status.error();
   const auto& layout = probe.run.layout;
   for (const auto& stages : work.stage_list) {
     Slice slice;
@@ -186,7 +188,10 @@ Status read(App& app, Probe& probe) {
   const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
   backend::Work work;
-  if (auto status = app.backends().of(*probe.part.strategy).work(probe.part, backend::Explained::formulas, work); !status)
+  if (auto status = app.backends()
+                        .of(*probe.part.strategy)
+                        .work(probe.part, backend::Explained::formulas, work);
+      !status)
     return status;
   std::error_code ignored;
   auto alone = probe.part;
@@ -251,7 +256,7 @@ std::string stages_of(const Slice& slice) {
 
 show::Rows summary(const std::vector<Slice>& slices) {
   show::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
-                     "estimated ", "error ", "device"}};
+                   "estimated ", "error ", "device"}};
   for (const auto& slice : slices) {
     std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
     const auto m = static_cast<double>(slice.micro_batches);
@@ -303,7 +308,9 @@ std::string table_of(const Probe& probe, const show::Screen& screen) {
     if (!slice.measured) continue;
     const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
     const auto add = [&](const char* what, tables::Comparison comparison, bool bytes) {
-      out += "\n" + show::text(tables::compared_table("", stages + what, std::move(comparison), bytes), screen);
+      out +=
+          "\n" + show::text(tables::compared_table("", stages + what, std::move(comparison), bytes),
+                            screen);
     };
     add("seconds of one step", tables::compare_time(slice.estimate, *slice.measured), false);
     add("bytes of one rank", tables::compare_memory(slice.estimate, *slice.measured), true);

@@ -37,8 +37,7 @@ void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
   page.rejected.insert(page.rejected.end(), outcome.rejected.begin(), outcome.rejected.end());
   const auto result = view(outcome);
   auto answer = tables::answer(result);
-  page.answers.push_back(
-      {outcome.experiment.name, std::move(answer.best), std::move(answer.sure)});
+  page.answers.push_back({outcome.experiment.name, std::move(answer.best), std::move(answer.sure)});
   if (!plan::has_limits(outcome.experiment.budget)) return;
   page.budget.limits = tables::limits_text(outcome.experiment.budget);
   page.budget.verdict = tables::budget_verdict(result).text;
@@ -51,8 +50,7 @@ std::string here(const std::string& file) {
   if (file.empty() || !fs::path(file).is_absolute()) return file;
   std::error_code code;
   const auto near = fs::path(file).lexically_relative(fs::current_path(code));
-  return near.empty() || *near.begin() == ".." ? fs::path(file).filename().string()
-                                               : near.string();
+  return near.empty() || *near.begin() == ".." ? fs::path(file).filename().string() : near.string();
 }
 
 void name_files_from_here(page::Page& page) {
@@ -176,7 +174,8 @@ Ending write_page(const page::Page& page, const ReportArguments& arguments, Cons
   if (auto status = check_output(file, records.words); !status)
     return {status.error(), Exit::usage};
   if (auto status = write_output(file, page::html(page)); !status) return status.error();
-  console.print(show::text(tables::records_answer(page.records, rows_shown(page, arguments)), records.common.screen));
+  console.print(show::text(tables::records_answer(page.records, rows_shown(page, arguments)),
+                           records.common.screen));
   if (const auto count = page.records.size(); count > page::kMostRuns)
     console.note(fmt::format(
         "the page has {} of {} runs: those that ran, and the best of each strategy and size; "
@@ -193,8 +192,9 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words, console);
   if (format == "csv" || format == "md")
-    return put_out(show::text_as(format, tables::records_answer(page.records), arguments.records.common.screen), file,
-                   words, console);
+    return put_out(show::text_as(format, tables::records_answer(page.records),
+                                 arguments.records.common.screen),
+                   file, words, console);
   if (format == "svg") return put_out(page::svg(page), file, words, console);
   return write_page(page, arguments, console);
 }
@@ -202,8 +202,8 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
 // Of logs nobody knows: many just end.
 bool goes_on(const page::Page& page) {
   return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
-    return record.origin.kind == "run" && (record.state == record::State::running ||
-                                           record.state == record::State::pending);
+    return record.origin.kind == "run" &&
+           (record.state == record::State::running || record.state == record::State::pending);
   });
 }
 

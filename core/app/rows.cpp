@@ -33,7 +33,8 @@ Result<std::vector<fs::path>> shipped(const fs::path& folder) {
 
 // What lies beside the tables, or nothing where there is no such file.
 template <class T>
-Result<T> read_beside(const fs::path& file, Result<T> (*parse)(std::string_view, const std::string&)) {
+Result<T> read_beside(const fs::path& file,
+                      Result<T> (*parse)(std::string_view, const std::string&)) {
   std::error_code code;
   if (!fs::exists(file, code)) return T();
   const auto text = read_file(file);
@@ -42,7 +43,7 @@ Result<T> read_beside(const fs::path& file, Result<T> (*parse)(std::string_view,
 }
 
 Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files,
-                                             const fs::path& folder) {
+                                              const fs::path& folder) {
   // What follows from other evidence than the rows themselves.
   const auto habits = read_beside(folder / kHabits, published::parse_habits);
   if (!habits) return habits.error();
@@ -52,8 +53,7 @@ Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files
     const auto text = read_file(file);
     auto part = text ? published::parse_rows(*text, file.string(), *habits)
                      : Result<std::vector<record::Record>>(text.error());
-    if (errors.add(part))
-      std::move(part->begin(), part->end(), std::back_inserter(rows));
+    if (errors.add(part)) std::move(part->begin(), part->end(), std::back_inserter(rows));
   }
   std::set<std::string_view> ids;
   for (const auto& row : rows)
@@ -155,7 +155,7 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
   auto unexplained = read_beside(folder / kUnexplained, published::parse_unexplained);
   if (!unexplained) return unexplained.error();
   auto samples = published::to_samples(*rows, machines(app, cluster), app.backends().strategies(),
-                                      check_backend(app));
+                                       check_backend(app));
   add_tables(samples.samples, *unexplained);
   return MeasuredRows{std::move(samples), std::move(*unexplained)};
 }

@@ -121,7 +121,8 @@ record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
   return {};
 }
 
-// Ranks that lose another one blame the network, and some say nothing: then the log may know better.
+// Ranks that lose another one blame the network, and some say nothing: then the log may know
+// better.
 record::Confession RunLogs::confession(const fs::path& attempt_folder) {
   const auto is_vague = [](Failure failure) {
     return failure == Failure::nccl || failure == Failure::bad_exit;

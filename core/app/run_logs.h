@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/record/ingest/ingest.h"
 #include "core/record/facts.h"
+#include "core/record/ingest/ingest.h"
 
 namespace orch::app {
 

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "core/base/date.h"
-#include "core/base/text.h"
 #include "core/app/gather.h"
 #include "core/app/session.h"
+#include "core/base/date.h"
+#include "core/base/text.h"
 #include "core/record/events/collect.h"
-#include "core/show/compare/spikes.h"
 #include "core/record/planned.h"
 #include "core/record/published/said.h"
 #include "core/run/store/run_folder.h"
+#include "core/show/compare/spikes.h"
 
 namespace orch::app {
 namespace {
@@ -79,9 +79,8 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
 // What was estimated before the run counts; the items are of now, and only if it is the same.
 void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
   if (frozen.step_seconds <= 0) return;
-  const bool same =
-      std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
-      std::abs(now.peak_memory / std::max(frozen.peak_memory, 1.0) - 1) < kSame;
+  const bool same = std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
+                    std::abs(now.peak_memory / std::max(frozen.peak_memory, 1.0) - 1) < kSame;
   if (!same) now = frozen;
 }
 

@@ -17,7 +17,8 @@
 namespace orch::app {
 namespace {
 
-// Entries of a list where --top does not say; 0: all. Of the others only one is wanted, the front is long.
+// Entries of a list where --top does not say; 0: all. Of the others only one is wanted, the front
+// is long.
 constexpr std::size_t kFastest = 10, kOthers = 3, kFront = 20;
 
 std::string progress_line(const search::Progress& progress) {
@@ -55,8 +56,9 @@ struct Search {
     const auto& calendar = experiment.calendar;
     return *std::ranges::min_element(questions, {}, [&](const Results& results) {
       const auto& best = results.best();
-      const double days = calendar.windows.empty() ? best.estimate.days_to_train
-                                                   : calendar.calendar_days(best.portions(best.job_days()));
+      const double days = calendar.windows.empty()
+                              ? best.estimate.days_to_train
+                              : calendar.calendar_days(best.portions(best.job_days()));
       return std::pair(!results.found->keeps_budget, days);
     });
   }
@@ -90,7 +92,8 @@ Status look(Search& s) {
 
 // Of a top of 0, all.
 // Where nodes come and go, what ends first is the best by time, and any of the fastest may be that.
-Status price(Search& s, Results& question, RunList list, const std::vector<search::Score>& scores, std::size_t top) {
+Status price(Search& s, Results& question, RunList list, const std::vector<search::Score>& scores,
+             std::size_t top) {
   const auto& calendar = s.experiment.calendar;
   const bool by_date = list.measure == tables::Measure::time && !calendar.windows.empty();
   for (std::size_t i = 0; i < scores.size() && (by_date || top == 0 || i < top); ++i) {
@@ -102,7 +105,8 @@ Status price(Search& s, Results& question, RunList list, const std::vector<searc
     list.runs.push_back(&s.runs.back());
     s.places[&s.runs.back()] = scores[i].place;
   }
-  if (by_date) std::ranges::stable_sort(list.runs, {}, [&](const plan::Planned* run) {
+  if (by_date)
+    std::ranges::stable_sort(list.runs, {}, [&](const plan::Planned* run) {
       return calendar.calendar_days(run->portions(run->job_days()));
     });
   if (top > 0 && list.runs.size() > top) list.runs.resize(top);
@@ -115,9 +119,11 @@ std::string front_title(const Results& question) {
   const bool same = std::all_of(runs.begin(), runs.end(), [&](const plan::Planned* run) {
     return run->run.gpus == runs.front()->run.gpus;
   });
-  auto title = fmt::format("Pareto front: faster only with more memory{}", same ? "" : " or more GPU-hours");
+  auto title =
+      fmt::format("Pareto front: faster only with more memory{}", same ? "" : " or more GPU-hours");
   if (const auto all = question.found->front.size(); runs.size() < all)
-    title += fmt::format("; the first {} of {}", runs.size(), group_digits(static_cast<double>(all)));
+    title +=
+        fmt::format("; the first {} of {}", runs.size(), group_digits(static_cast<double>(all)));
   return title;
 }
 
@@ -137,10 +143,13 @@ Status price_all(Search& s, const search::Lists& found) {
   for (const auto& [list, scores, count] :
        {Wanted{{"time", "Best by time to train"}, found.fastest, most(kFastest)},
         Wanted{{"strategy", "Best of each strategy"}, several ? found.strategies : none, most(0)},
-        Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, most(kOthers)},
-        Wanted{{"headroom", "Best by memory headroom, of those that take at most twice as long as the best",
+        Wanted{
+            {"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, most(kOthers)},
+        Wanted{{"headroom",
+                "Best by memory headroom, of those that take at most twice as long as the best",
                 Measure::memory},
-               found.roomiest, most(kOthers)},
+               found.roomiest,
+               most(kOthers)},
         Wanted{{"pareto", ""}, found.front, most(terminal ? kFront : 0)}})
     if (auto status = price(s, question, list, scores, count); !status) return status;
   question.lists.back().title = front_title(question);
@@ -185,7 +194,8 @@ std::string trained(const Search& s) {
   std::vector<std::string> first;
   for (const auto& field : plan::training_fields()) {
     const auto value = get(all.front(), field);
-    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return get(other, field) != value; }))
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const auto& other) { return get(other, field) != value; }))
       first.push_back(fmt::format("{} = {}", field.param.name, plan::show(value)));
   }
   return fmt::format("searched with the first of {} trainings: {}; --write keeps them all\n",
@@ -261,24 +271,34 @@ std::string notes(const Search& s) {
   if (s.questions.size() < 2) return out;
   const auto bests = bests_of(s);
   return out + "the best of each " + and_list(tables::what_differs(bests)) + ":\n" +
-         join(mapped(s.questions, [&](const Results& question) {
-                return "  " + name_of(s, question) + ": " +
-                       tables::run_text(question.best(), bests.runs, s.experiment) + "\n";
-              }), "");
+         join(mapped(s.questions,
+                     [&](const Results& question) {
+                       return "  " + name_of(s, question) + ": " +
+                              tables::run_text(question.best(), bests.runs, s.experiment) + "\n";
+                     }),
+              "");
 }
 
 show::Details counts(const Search& s) {
-  const auto whole = [](double value) { return show::Value(static_cast<std::int64_t>(std::llround(value))); };
-  return {"search", "", {{"space", whole(s.found.space)}, {"evaluated", whole(s.found.evaluated)},
-                         {"rejected", whole(s.found.rejected)}, {"oom", whole(s.found.oom)},
-                         {"seconds", s.found.seconds}, {"complete", s.found.complete},
-                         {"keeps_budget", s.found.keeps_budget()}}};
+  const auto whole = [](double value) {
+    return show::Value(static_cast<std::int64_t>(std::llround(value)));
+  };
+  return {"search",
+          "",
+          {{"space", whole(s.found.space)},
+           {"evaluated", whole(s.found.evaluated)},
+           {"rejected", whole(s.found.rejected)},
+           {"oom", whole(s.found.oom)},
+           {"seconds", s.found.seconds},
+           {"complete", s.found.complete},
+           {"keeps_budget", s.found.keeps_budget()}}};
 }
 
 show::Answer answer_of(const Search& s) {
   show::Answer out{s.experiment.name, head(s)};
   std::vector<Question> questions;
-  for (const auto& question : s.questions) questions.push_back({name_of(s, question), &question.lists});
+  for (const auto& question : s.questions)
+    questions.push_back({name_of(s, question), &question.lists});
   out.sections.push_back(for_programs(s.experiment, questions));
   out.sections.push_back(counts(s));
   add_lists(s.experiment, questions, out);
@@ -321,7 +341,8 @@ Ending run(Search& s) {
   const auto how = fmt::format("the fastest of {}{}", plural(s.found.evaluated, "configuration"),
                                name.empty() ? "" : " (" + name + ")");
   const auto& asked = s.space->strategy_at(s.places.at(&best));
-  if (auto status = write_best(s.arguments, s.experiment, best, asked, how); !status) return status.error();
+  if (auto status = write_best(s.arguments, s.experiment, best, asked, how); !status)
+    return status.error();
   say("training", trained(s));
   say("absent", absent(s));
   say("notes", notes(s));

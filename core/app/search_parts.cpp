@@ -54,15 +54,16 @@ Result<search::Options> options_of(App& app, const SearchArguments& arguments) {
   if (arguments.where.empty()) return options;
   const auto filter = app.loader().filter(arguments.where);
   if (!filter) return filter.error();
-  options.accept = [filter = *filter, strategies = app.backends().strategies()](const plan::Run& run,
-                                                                               const plan::Estimate& estimate) {
+  options.accept = [filter = *filter, strategies = app.backends().strategies()](
+                       const plan::Run& run, const plan::Estimate& estimate) {
     const plan::Planned planned{run, estimate};
     return filter([&](std::string_view name) { return field(planned, name, strategies); });
   };
   return options;
 }
 
-show::Table for_programs(const plan::Experiment& experiment, const std::vector<Question>& questions) {
+show::Table for_programs(const plan::Experiment& experiment,
+                         const std::vector<Question>& questions) {
   tables::RankedRuns all = view(experiment, {});
   std::vector<std::string> names, abouts;
   for (const auto& question : questions)
@@ -74,7 +75,8 @@ show::Table for_programs(const plan::Experiment& experiment, const std::vector<Q
     }
   auto out = show::for_programs(tables::runs_table(all, 0));
   const auto first = [&](const char* name, const std::vector<std::string>& of) {
-    out.columns.insert(out.columns.begin(), {name, "", 0, [of](std::size_t row) { return show::Cell(of[row]); }});
+    out.columns.insert(out.columns.begin(),
+                       {name, "", 0, [of](std::size_t row) { return show::Cell(of[row]); }});
   };
   if (questions.size() > 1) first("question", abouts);
   first("list", names);
@@ -85,7 +87,8 @@ show::Table for_programs(const plan::Experiment& experiment, const std::vector<Q
   return out;
 }
 
-void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions, show::Answer& to) {
+void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions,
+               show::Answer& to) {
   for (const auto& [name, lists] : questions) {
     const auto about = name.empty() ? "" : name + ": ";
     for (const auto& list : *lists) {
@@ -101,8 +104,9 @@ void add_lists(const plan::Experiment& experiment, const std::vector<Question>& 
   }
 }
 
-Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
-                  const plan::AskedStrategy& asked, const std::string& how) {
+Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment,
+                  const plan::Planned& best, const plan::AskedStrategy& asked,
+                  const std::string& how) {
   if (arguments.write.empty()) return {};
   const fs::path file = arguments.write;
   if (const auto old = read_file(file); old && !old->starts_with(kWrittenBy))
@@ -119,8 +123,10 @@ Status write_best(const SearchArguments& arguments, const plan::Experiment& expe
 std::string next_step(const SearchArguments& arguments, const std::string& lua) {
   if (arguments.write.empty())
     return (lua.empty() ? "" : "the best as Lua: " + lua + "\n") +
-           fmt::format("next: orch search {} --write best.lua && orch run best.lua\n", same_search(arguments));
-  return fmt::format("written: {}\nnext: orch run {}\n", printable(arguments.write), shell_quote(arguments.write));
+           fmt::format("next: orch search {} --write best.lua && orch run best.lua\n",
+                       same_search(arguments));
+  return fmt::format("written: {}\nnext: orch run {}\n", printable(arguments.write),
+                     shell_quote(arguments.write));
 }
 
 std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
@@ -140,8 +146,8 @@ std::string reasons_text(App& app, const plan::Experiment& experiment, const sea
   if (!out.empty()) out = "rejected, by field:\n" + out;
   if (found.fitting == 0 && !found.closest.empty()) {
     std::vector<Error> errors;
-    const auto nearest = app.explain(
-        search::run_at(space, app.backends(), found.closest.front().place, errors));
+    const auto nearest =
+        app.explain(search::run_at(space, app.backends(), found.closest.front().place, errors));
     if (nearest)
       out += fmt::format("the nearest to fitting takes {}: {}\n", nearest->estimate.fit_reason,
                          plan::label(nearest->run));

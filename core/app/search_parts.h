@@ -33,14 +33,18 @@ struct Question {
 };
 
 // For programs, the runs of all lists in one table.
-show::Table for_programs(const plan::Experiment& experiment, const std::vector<Question>& questions);
+show::Table for_programs(const plan::Experiment& experiment,
+                         const std::vector<Question>& questions);
 // A table of each list for people. A list that says what the first one of its question has
 // said already is not shown to people again.
-void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions, show::Answer& to);
+void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions,
+               show::Answer& to);
 
-// Writes the best as an experiment, where that is asked for. how: "the fastest of 512 configurations".
-Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
-                  const plan::AskedStrategy& asked, const std::string& how);
+// Writes the best as an experiment, where that is asked for. how: "the fastest of 512
+// configurations".
+Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment,
+                  const plan::Planned& best, const plan::AskedStrategy& asked,
+                  const std::string& how);
 
 // What to do with the best; lua: its strategy, where the rest is as the experiment has it.
 std::string next_step(const SearchArguments& arguments, const std::string& lua);

@@ -38,12 +38,14 @@ Status check_one(const Sizes& s) {
                             {"seq", "sequence lengths", "model.seq"},
                             {"tokens", "numbers of tokens", "tokens"},
                             {"global_batch", "batches", "batch.global_batch"}};
-  if (!s.gpus) fields.insert(fields.end(), {{"gpus", "numbers of GPUs", "hardware.gpus"},
-                                            {"nodes", "numbers of nodes", "hardware.nodes"}});
+  if (!s.gpus)
+    fields.insert(fields.end(), {{"gpus", "numbers of GPUs", "hardware.gpus"},
+                                 {"nodes", "numbers of nodes", "hardware.nodes"}});
   const auto& e = s.experiment;
   if (e.models.size() > 1) return several(e, "models", "model");
   if (e.shapes)
-    return Error{e.file + ": search", "shapes of a model cannot be searched together with sizes", "remove search"};
+    return Error{e.file + ": search", "shapes of a model cannot be searched together with sizes",
+                 "remove search"};
   for (const auto& asked : e.strategies) {
     const plan::Frame frame(e, e.models.front(), asked);
     for (const auto& [name, what, path] : fields)
@@ -70,7 +72,8 @@ Status prepare(Sizes& s) {
 using Key = std::tuple<double, double>;  // the least is best
 
 // The best by a key, and the next by another strategy or of another size.
-Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget, Key (*key)(const Planned&)) {
+Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget,
+             Key (*key)(const Planned&)) {
   Runs runs;
   for (const auto& [planned, asked] : s.found)
     if (!in_budget || tables::keeps(planned, s.experiment)) runs.push_back(&planned);
@@ -79,8 +82,8 @@ Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget
   if (runs.empty()) return list;
   list.runs.push_back(runs.front());
   for (const auto* run : runs)
-    if (run->run.strategy != runs.front()->run.strategy || run->run.gpus != runs.front()->run.gpus ||
-        run->run.model != runs.front()->run.model) {
+    if (run->run.strategy != runs.front()->run.strategy ||
+        run->run.gpus != runs.front()->run.gpus || run->run.model != runs.front()->run.model) {
       list.runs.push_back(run);
       break;
     }
@@ -96,7 +99,8 @@ RunList of_each(const Sizes& s) {
   }
   RunList list{s.gpus ? "gpus" : "params",
                s.gpus ? "Fastest of each number of GPUs" : "Fastest of each size of the model",
-               tables::Measure::time, {}};
+               tables::Measure::time,
+               {}};
   for (const auto& [size, planned] : best) list.runs.push_back(planned);
   const auto days = [](const Planned* run) { return run->estimate.days_to_train; };
   std::ranges::stable_sort(list.runs, {}, days);
@@ -104,7 +108,9 @@ RunList of_each(const Sizes& s) {
   return list;
 }
 
-Key few_gpus(const Planned& p) { return {static_cast<double>(p.run.gpus), p.estimate.days_to_train}; }
+Key few_gpus(const Planned& p) {
+  return {static_cast<double>(p.run.gpus), p.estimate.days_to_train};
+}
 Key few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_to_train}; }
 Key large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
 
@@ -122,7 +128,9 @@ std::vector<Sized> answers(const Sizes& s) {
     if (!limited) out.push_back(answer(s, "cheapest", "Cheapest in GPU-hours", false, few_hours));
     out.push_back(answer(s, "fewest_gpus", "Fewest GPUs that fit", false, few_gpus));
   } else {
-    if (limited) out.push_back(answer(s, "largest_model_in_budget", "Largest model" + within, true, large_model));
+    if (limited)
+      out.push_back(
+          answer(s, "largest_model_in_budget", "Largest model" + within, true, large_model));
     out.push_back(answer(s, "largest_model", "Largest model that fits", false, large_model));
   }
   return out;
@@ -130,7 +138,8 @@ std::vector<Sized> answers(const Sizes& s) {
 
 std::string shape_text(const Planned& planned) {
   const auto& m = planned.run.model;
-  return fmt::format("{} ({} parameters: {} layers, hidden {}, {} heads), ", m.name, format_tokens(m.params()), m.layers,
+  return fmt::format("{} ({} parameters: {} layers, hidden {}, {} heads), ", m.name,
+                     format_tokens(m.params()), m.layers,
                      group_digits(static_cast<double>(m.hidden)), m.heads);
 }
 
@@ -138,7 +147,8 @@ std::string shape_text(const Planned& planned) {
 std::string sentence(const Sizes& s, const Sized& list) {
   if (list.runs.empty()) return list.title + ": none of the sizes that were tried\n";
   const auto text = [&](const Planned& run) {
-    const bool at_risk = list.in_budget && tables::standing(run, s.experiment) == tables::Standing::at_risk;
+    const bool at_risk =
+        list.in_budget && tables::standing(run, s.experiment) == tables::Standing::at_risk;
     return (s.gpus ? "" : shape_text(run)) + tables::run_text(run, list.runs, s.experiment) +
            (at_risk ? ", at risk: a limit lies within its range" : "");
   };
@@ -148,7 +158,8 @@ std::string sentence(const Sizes& s, const Sized& list) {
 }
 
 bool keeps_budget(const Sizes& s) {
-  return std::ranges::any_of(s.found, [&](const Best& best) { return tables::keeps(best.planned, s.experiment); });
+  return std::ranges::any_of(
+      s.found, [&](const Best& best) { return tables::keeps(best.planned, s.experiment); });
 }
 
 // "312,000 configurations at 21 numbers of GPUs: 1 to 416, of jean-zay/a100-80g".
@@ -156,7 +167,8 @@ std::string head(const Sizes& s) {
   auto out = s.experiment.name;
   if (!s.experiment.doc.empty()) out += ": " + printable(s.experiment.doc);
   return out + fmt::format("\n{} at {}: {}\n\n", plural(s.evaluated, "configuration"),
-                           s.gpus ? plural(s.tried, "number") + " of GPUs" : plural(s.tried, "size") + " of the model",
+                           s.gpus ? plural(s.tried, "number") + " of GPUs"
+                                  : plural(s.tried, "size") + " of the model",
                            s.sizes);
 }
 
@@ -169,10 +181,13 @@ show::Answer answer_of(const Sizes& s, const std::vector<Sized>& questions) {
   show::Findings sentences;
   for (const auto& list : questions) sentences.list.push_back({list.name, sentence(s, list)});
   out.sections.push_back(std::move(sentences));
-  out.sections.push_back(show::Details{"search", "", {{"sizes", static_cast<std::int64_t>(s.tried)},
-                                                      {"evaluated", static_cast<std::int64_t>(std::llround(s.evaluated))},
-                                                      {"complete", s.complete},
-                                                      {"keeps_budget", keeps_budget(s)}}});
+  out.sections.push_back(
+      show::Details{"search",
+                    "",
+                    {{"sizes", static_cast<std::int64_t>(s.tried)},
+                     {"evaluated", static_cast<std::int64_t>(std::llround(s.evaluated))},
+                     {"complete", s.complete},
+                     {"keeps_budget", keeps_budget(s)}}});
   return out;
 }
 
@@ -188,26 +203,33 @@ Ending nothing_left(const Sizes& s) {
 
 Ending run(Sizes& s) {
   if (auto status = prepare(s); !status)
-    return {status.error(), status.error().front().place.starts_with("--") ? Exit::usage : Exit::invalid_experiment};
+    return {status.error(), status.error().front().place.starts_with("--")
+                                ? Exit::usage
+                                : Exit::invalid_experiment};
   const auto answered = [&] {
     std::vector<Answered> out;
     for (const auto& question : answers(s))
-      if (!question.runs.empty()) out.push_back({question.runs.front()->run.gpus, question.name.starts_with("fewest")});
+      if (!question.runs.empty())
+        out.push_back({question.runs.front()->run.gpus, question.name.starts_with("fewest")});
     return out;
   };
   const auto status = s.gpus ? try_gpus(s, answered) : try_models(s);
   s.console.progress("");
   if (!status) return {status.error(), Exit::invalid_experiment};
-  if (!s.complete) s.console.note(fmt::format("interrupted after {}: the best so far\n", plural(s.tried, "size")));
+  if (!s.complete)
+    s.console.note(fmt::format("interrupted after {}: the best so far\n", plural(s.tried, "size")));
   if (s.found.empty()) return nothing_left(s);
   const auto questions = answers(s);
   s.lists.assign(questions.begin(), questions.end());
   std::erase_if(s.lists, [](const RunList& list) { return list.runs.empty(); });
   s.lists.push_back(of_each(s));
   auto answer = answer_of(s, questions);
-  const auto& asked = std::ranges::find_if(s.found, [&](const Best& best) { return &best.planned == &s.best(); })->asked;
+  const auto& asked = std::ranges::find_if(s.found, [&](const Best& best) {
+                        return &best.planned == &s.best();
+                      })->asked;
   const auto how = fmt::format("the answer to \"{}\"", s.lists.front().title);
-  if (auto written = write_best(s.arguments, s.experiment, s.best(), asked, how); !written) return written.error();
+  if (auto written = write_best(s.arguments, s.experiment, s.best(), asked, how); !written)
+    return written.error();
   answer.sections.push_back(show::Findings{"", {{"next", next_step(s.arguments, "")}}});
   s.arguments.common.give(answer, s.console);
   if (!s.complete) return Exit::interrupted;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/places.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
 
@@ -123,8 +123,7 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
   if (words.empty())
     for (const auto& name : experiments) targets[name] = {name, {}};
   Errors errors;
-  for (const auto& word : words)
-    errors.add(add_target(root, word, experiments, targets));
+  for (const auto& word : words) errors.add(add_target(root, word, experiments, targets));
   if (!errors.empty()) return errors;
   std::vector<Target> out;
   for (auto& [name, target] : targets) out.push_back(std::move(target));
@@ -150,8 +149,7 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
   out.budget_gpu_hours = campaign.experiment().budget.gpu_hours;
   out.used_gpu_hours = campaign.gpu_hours_used();
   out.committed_gpu_hours = campaign.gpu_hours_committed();
-  if (campaign.silent_since())
-    out.silent_seconds = std::max(0.1, campaign.silent_seconds());
+  if (campaign.silent_since()) out.silent_seconds = std::max(0.1, campaign.silent_seconds());
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
     tables::RunStatus run{view};

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/app/commands.h"
 #include "core/app/run_logs.h"
+#include "core/base/clock.h"
 #include "core/run/follow/campaign.h"
 #include "core/run/follow/follow.h"
 #include "core/run/launch/local/local_executor.h"
@@ -57,7 +57,8 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
 // Of runs that ended: whether some failed.
 Exit exit_of(const tables::Standings& standings);
 
-// Experiments by name, file or folder, runs by id, beginning, hash or folder; no words: every experiment.
+// Experiments by name, file or folder, runs by id, beginning, hash or folder; no words: every
+// experiment.
 Result<std::vector<Target>> find_targets(const fs::path& root,
                                          const std::vector<std::string>& words);
 

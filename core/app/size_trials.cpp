@@ -18,11 +18,12 @@
 namespace orch::app {
 namespace {
 
-constexpr int kSteps = 4;              // sizes of a model between one and twice it, at first
-constexpr int kHalvings = 3;           // of the last of these steps
-constexpr int kMisses = 8;             // sizes in a row of which nothing is left, though memory is not to blame
-constexpr int kLargest = 12 * kSteps;  // 4,096 times the experiment's
-constexpr double kSmallest = 1e6;      // parameters
+constexpr int kSteps = 4;     // sizes of a model between one and twice it, at first
+constexpr int kHalvings = 3;  // of the last of these steps
+constexpr int kMisses =
+    8;  // sizes in a row of which nothing is left, though memory is not to blame
+constexpr int kLargest = 12 * kSteps;      // 4,096 times the experiment's
+constexpr double kSmallest = 1e6;          // parameters
 constexpr std::int64_t kMostBetween = 64;  // numbers of GPUs to try between two
 
 // The experiment with this axis instead of all that it says of the fields.
@@ -68,7 +69,9 @@ Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::str
 struct First {
   explicit First(const Sizes& s)
       : frame(s.experiment, s.experiment.models.front(), s.experiment.strategies.front()),
-        find(s.app.find_cluster()), resolver(frame, find), points(frame.axes().size()) {
+        find(s.app.find_cluster()),
+        resolver(frame, find),
+        points(frame.axes().size()) {
     resolver.start(points);
   }
   plan::Frame frame;
@@ -82,14 +85,16 @@ std::vector<std::int64_t> gpu_counts(std::int64_t per_node, std::int64_t nodes) 
   std::vector<std::int64_t> counts;
   if (nodes <= 0) return counts;
   for (std::int64_t part = 1; part < per_node; part *= 2) counts.push_back(part);
-  for (std::uint64_t n = 1; n < static_cast<std::uint64_t>(nodes); n += std::max<std::uint64_t>(1, std::bit_floor(n) / 4))
+  for (std::uint64_t n = 1; n < static_cast<std::uint64_t>(nodes);
+       n += std::max<std::uint64_t>(1, std::bit_floor(n) / 4))
     counts.push_back(static_cast<std::int64_t>(n) * per_node);
   counts.push_back(nodes * per_node);
   return counts;
 }
 
 // Those above one number and below another.
-std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high, std::int64_t per_node) {
+std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high,
+                                         std::int64_t per_node) {
   const auto unit = high <= per_node ? 1 : per_node;
   const auto step = unit * std::max<std::int64_t>(1, (high - low) / unit / kMostBetween);
   std::vector<std::int64_t> counts;
@@ -98,8 +103,8 @@ std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high, st
 }
 
 // Between the numbers of GPUs beside each answer; of the fewest, only below it.
-std::set<std::int64_t> counts_near(const std::vector<Answered>& answers, const std::vector<std::int64_t>& counts,
-                                   std::int64_t per_node) {
+std::set<std::int64_t> counts_near(const std::vector<Answered>& answers,
+                                   const std::vector<std::int64_t>& counts, std::int64_t per_node) {
   std::set<std::int64_t> out;
   const auto add = [&](std::int64_t low, std::int64_t high) {
     for (const auto count : counts_between(low, high, per_node)) out.insert(count);
@@ -120,12 +125,16 @@ Status try_gpus(Sizes& s, const std::function<std::vector<Answered>()>& answered
   if (!machine) return first.resolver.problems().front();
   const auto per_node = machine->gpus_per_node;
   const auto spare = s.experiment.job.spare_nodes.value_or(machine->slurm.spare_nodes.value_or(0));
-  const auto counts = gpu_counts(per_node, machine->nodes - s.experiment.budget.reserve_nodes - spare);
+  const auto counts =
+      gpu_counts(per_node, machine->nodes - s.experiment.budget.reserve_nodes - spare);
   if (counts.empty())
-    return Error{s.experiment.file, fmt::format("no node is left of the {} that {} has", machine->nodes, machine->name),
-                 "lower budget.reserve_nodes or slurm.spare_nodes"};
-  s.sizes = fmt::format("between 1 and {}, of {}/{}", group_digits(static_cast<double>(counts.back())),
-                        first.resolver.cluster()->name, machine->name);
+    return Error{
+        s.experiment.file,
+        fmt::format("no node is left of the {} that {} has", machine->nodes, machine->name),
+        "lower budget.reserve_nodes or slurm.spare_nodes"};
+  s.sizes =
+      fmt::format("between 1 and {}, of {}/{}", group_digits(static_cast<double>(counts.back())),
+                  first.resolver.cluster()->name, machine->name);
   const auto try_all = [&](const auto& those) -> Status {
     for (const auto count : those) {
       s.complete = s.complete && !interrupted();
@@ -143,8 +152,10 @@ Status try_gpus(Sizes& s, const std::function<std::vector<Answered>()>& answered
 namespace {
 
 bool says(const plan::Space& space, std::string_view field) {
-  return std::ranges::any_of(space.axes, [&](const plan::Axis& axis) { return contains(axis.fields, field); }) ||
-         std::ranges::any_of(space.derived, [&](const plan::Derived& derived) { return derived.field == field; });
+  return std::ranges::any_of(
+             space.axes, [&](const plan::Axis& axis) { return contains(axis.fields, field); }) ||
+         std::ranges::any_of(space.derived,
+                             [&](const plan::Derived& derived) { return derived.field == field; });
 }
 
 plan::Experiment with_model(const plan::Experiment& experiment, const plan::Model& model) {
@@ -152,13 +163,15 @@ plan::Experiment with_model(const plan::Experiment& experiment, const plan::Mode
   auto out = experiment;
   auto& asked = out.models.front();
   search::Names changed{"layers", "hidden", "heads"};
-  for (const auto field : {Field::kv_heads, Field::ffn_hidden, Field::expert_hidden, Field::dense_layers})
+  for (const auto field :
+       {Field::kv_heads, Field::ffn_hidden, Field::expert_hidden, Field::dense_layers})
     if (says(asked.space, plan::name(field))) changed.emplace(plan::name(field));
   plan::Axis axis{{}, {{}}};
   for (const auto& name : changed) {
     axis.fields.push_back(name);
     for (const auto& size : plan::family_of(model).sizes)
-      if (plan::name(size.field) == name) axis.points.front().push_back(plan::get(model, size.field));
+      if (plan::name(size.field) == name)
+        axis.points.front().push_back(plan::get(model, size.field));
   }
   set(out, changed, std::move(axis));
   asked.name.clear();
@@ -197,7 +210,9 @@ struct Ladder {
     return {};
   }
   Status descend(bool Outcome::*enough) {
-    for (int step = -1; s.complete && model.params() * std::exp2(static_cast<double>(step) / kSteps) > kSmallest; --step) {
+    for (int step = -1;
+         s.complete && model.params() * std::exp2(static_cast<double>(step) / kSteps) > kSmallest;
+         --step) {
       const auto outcome = attempt(step);
       if (!outcome) return outcome.error();
       if (*outcome && (**outcome).*enough) break;
@@ -206,7 +221,8 @@ struct Ladder {
   }
   // Between the largest with an end that is good enough and the next.
   Status refine(bool Outcome::*enough) {
-    const auto good = std::find_if(tried.rbegin(), tried.rend(), [&](const auto& each) { return each.second.*enough; });
+    const auto good = std::find_if(tried.rbegin(), tried.rend(),
+                                   [&](const auto& each) { return each.second.*enough; });
     if (good == tried.rend() || good == tried.rbegin()) return {};
     double low = good->first, high = std::prev(good)->first;
     for (int i = 0; i < kHalvings && s.complete; ++i) {

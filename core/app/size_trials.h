@@ -45,7 +45,8 @@ struct Answered {
 // Numbers of GPUs up to all of the partition, then those beside what was answered.
 Status try_gpus(Sizes& s, const std::function<std::vector<Answered>()>& answered);
 
-// The experiment's model, larger ones until memory ends it, and smaller ones where it does not fit or breaks the budget.
+// The experiment's model, larger ones until memory ends it, and smaller ones where it does not fit
+// or breaks the budget.
 Status try_models(Sizes& s);
 
 }  // namespace orch::app

@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using plan::OnStack;
 
-// A stack on a partition with a GPU that its rows ran on: one where they ran, if a cluster file has it.
+// A stack on a partition with a GPU that its rows ran on: one where they ran, if a cluster file has
+// it.
 struct Reach {
   std::string machine;
   const OnStack* on = nullptr;
@@ -81,11 +82,16 @@ Json stack_json(const plan::Stack& stack, const Clusters& clusters) {
     }
     devices.push_back(std::move(device));
   }
-  return {{"name", stack.name},   {"doc", stack.doc},
-          {"date", stack.date},   {"runs", stack.runs},
-          {"tuned", stack.tuned}, {"rows", stack.seen.rows},
-          {"gpus", span_json(stack.seen.gpus)}, {"params", span_json(stack.seen.params)},
-          {"settings", stack.seen.settings},    {"devices", std::move(devices)},
+  return {{"name", stack.name},
+          {"doc", stack.doc},
+          {"date", stack.date},
+          {"runs", stack.runs},
+          {"tuned", stack.tuned},
+          {"rows", stack.seen.rows},
+          {"gpus", span_json(stack.seen.gpus)},
+          {"params", span_json(stack.seen.params)},
+          {"settings", stack.seen.settings},
+          {"devices", std::move(devices)},
           {"file", stack.file}};
 }
 
@@ -96,13 +102,15 @@ Result<std::string> stacks_text(App& app, const Common& common) {
   const auto clusters = all_clusters(app.clusters());
   if (!stacks) return stacks.error();
   if (!clusters) return clusters.error();
-  show::Rows rows{{"stack", "date", "strategies", "rows", "GPUs", "parameters", "on, of peak", "what"}};
+  show::Rows rows{
+      {"stack", "date", "strategies", "rows", "GPUs", "parameters", "on, of peak", "what"}};
   for (const auto& [name, stack] : *stacks)
     rows.push_back({name, stack->date, join(stack->runs, ", "), std::to_string(stack->seen.rows),
                     span_text(stack->seen.gpus, whole_text),
                     span_text(stack->seen.params, format_tokens), devices_text(*stack, *clusters),
                     stack->doc + (stack->tuned ? "" : " (only where it is named)")});
-  return "stack = \"name\": the software that a run is priced as, on a strategy or for all; else the nearest of\n"
+  return "stack = \"name\": the software that a run is priced as, on a strategy or for all; else "
+         "the nearest of\n"
          "its strategy. Large products reach that share of a GPU's peak where its rows ran\n" +
          show::grid(rows, common.screen);
 }

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/base/text.h"
 #include "core/app/app.h"
+#include "core/base/text.h"
 #include "core/plan/run_json.h"
 
 namespace orch::app {
@@ -85,7 +85,8 @@ std::set<std::string> local_backends(const follow::Campaign& campaign,
     const auto& view = campaign.runs()[place];
     if (view.phases > 0) continue;  // it has a job script: SLURM's
     const auto run = plan::read_run(campaign.folder() / view.record.id / "run.json");
-    if (run && run->trainer.empty() && run->framework.empty()) backends.insert(run->strategy->backend);
+    if (run && run->trainer.empty() && run->framework.empty())
+      backends.insert(run->strategy->backend);
   }
   return backends;
 }

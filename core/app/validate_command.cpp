@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/base/regex.h"
-#include "core/base/text.h"
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
 #include "core/app/commands.h"
 #include "core/app/rows.h"
+#include "core/base/regex.h"
+#include "core/base/text.h"
 #include "core/price/estimate/without.h"
 #include "core/record/published/score.h"
 #include "core/show/page/page.h"
@@ -23,7 +23,8 @@ Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
                                   const std::string& calibrate, const estimate::Without& without) {
   const auto& samples = rows.samples.samples;
   if (calibrate == "loto" || calibrate == "loso") {
-    const auto folds = calibrate == "loto" ? published::folds(samples) : published::sources(samples);
+    const auto folds =
+        calibrate == "loto" ? published::folds(samples) : published::sources(samples);
     return judge_left_out(app, samples, folds, rows.apart(), without);
   }
   auto judged = judge_as_is(app, samples, calibrate != "datasheet", without);
@@ -45,10 +46,12 @@ std::string calibrated(const ValidateArguments& arguments) {
                      printable(join(arguments.without, ", ")));
 }
 
-void give(const tables::Validation& validation, const ValidateArguments& arguments, Console& console) {
+void give(const tables::Validation& validation, const ValidateArguments& arguments,
+          Console& console) {
   if (arguments.common.format != "svg")
     return arguments.common.give(tables::validation_answer(validation, arguments.rows), console);
-  console.print(page::svg(validation.rows, validation.apart, validation.scores, validation.calibrate));
+  console.print(
+      page::svg(validation.rows, validation.apart, validation.scores, validation.calibrate));
   console.note(tables::left_out(validation));
 }
 
@@ -56,9 +59,10 @@ void give(const tables::Validation& validation, const ValidateArguments& argumen
 Status keep_tables(const std::string& expression, published::Samples& samples) {
   if (expression.empty()) return {};
   const auto regex = Regex::compile(expression);
-  if (!regex)
-    return Error{"--table", regex.error().front().fact, "write a regular expression"};
-  const auto other = [&](const auto& row) { return !regex->search(row.source + "/" + row.table, 0); };
+  if (!regex) return Error{"--table", regex.error().front().fact, "write a regular expression"};
+  const auto other = [&](const auto& row) {
+    return !regex->search(row.source + "/" + row.table, 0);
+  };
   std::erase_if(samples.samples, other);
   std::erase_if(samples.skipped, other);
   return {};

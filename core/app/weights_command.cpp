@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "core/app/commands.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/commands.h"
 #include "core/run/store/store.h"
 #include "core/train/checkpoint/checkpoint.h"
 #include "core/train/huggingface/huggingface.h"

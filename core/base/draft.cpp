@@ -182,7 +182,8 @@ Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector
 }
 
 Status DraftFolder::write(const File& file) const {
-  Descriptor to(::open((draft_ / file.name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  Descriptor to(
+      ::open((draft_ / file.name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   int error = to.is_open() ? write_all(to.get(), file.text) : errno;
   if (error == 0) error = to.close();
   return error == 0 ? Status() : file_error(place_ / file.name, "cannot write", error);

@@ -62,8 +62,8 @@ struct File {
 // gets there.
 class DraftFolder {
  public:
-  // Nothing may be at its place but an empty folder. Makes the folders above it, and the files in it,
-  // not synced.
+  // Nothing may be at its place but an empty folder. Makes the folders above it, and the files in
+  // it, not synced.
   static Result<DraftFolder> create(const fs::path& place, const std::vector<File>& files = {});
 
   DraftFolder(DraftFolder&& other) noexcept;
@@ -90,8 +90,8 @@ bool is_draft(const fs::path& entry);
 // Removes the draft folders that killed processes left behind.
 void remove_dead_drafts(const fs::path& folder);
 
-// What is in a folder, where it matters that none is overlooked: one that cannot be read is an error.
-// One that is missing has no entries.
+// What is in a folder, where it matters that none is overlooked: one that cannot be read is an
+// error. One that is missing has no entries.
 Result<std::vector<fs::path>> entries_if_there(const fs::path& folder);
 
 // All of a file system's data is on disk: one call for many files.

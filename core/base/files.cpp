@@ -131,8 +131,8 @@ Result<std::string> read_file(const fs::path& path, std::size_t limit) {
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
     if (text.size() > limit)
-      return Error{printable(path.string()), "is larger than " + std::to_string(limit >> 20) + " MiB",
-                   "check the path"};
+      return Error{printable(path.string()),
+                   "is larger than " + std::to_string(limit >> 20) + " MiB", "check the path"};
   }
 }
 

@@ -36,9 +36,9 @@ bool is_there(const fs::path& path);
 std::vector<fs::path> entries_of(const fs::path& folder);
 std::vector<fs::path> entries_of(const fs::path& folder, std::error_code& code);
 
-// Removes a file, or a folder with all that is in it; links are removed, not followed. Gives errno of
-// what could not be removed, 0 if nothing is left. (std::filesystem::remove_all would do, but PyTorch's
-// libraries have an older one of their own: see cmake/torch.cmake.)
+// Removes a file, or a folder with all that is in it; links are removed, not followed. Gives errno
+// of what could not be removed, 0 if nothing is left. (std::filesystem::remove_all would do, but
+// PyTorch's libraries have an older one of their own: see cmake/torch.cmake.)
 int remove_tree(const fs::path& path);
 
 // Gives errno, 0 if all of it was written.

@@ -53,8 +53,8 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size
   if (!size) return size.error();
   if (!*size) return std::optional<std::string>();
   if (**size > static_cast<off_t>(limit))
-    return Error{printable(path.string()), fmt::format("has {} bytes: too large to be ours", **size),
-                 "move it away"};
+    return Error{printable(path.string()),
+                 fmt::format("has {} bytes: too large to be ours", **size), "move it away"};
   auto text = read_file(path, limit);
   if (!text) return text.error();
   return std::optional(std::move(*text));

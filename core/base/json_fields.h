@@ -13,16 +13,16 @@
 
 namespace orch {
 
-// Whether a plain file is there; anything else in its place (a directory, a pipe) is an error, and so is
-// a place that cannot be looked at.
+// Whether a plain file is there; anything else in its place (a directory, a pipe) is an error, and
+// so is a place that cannot be looked at.
 Result<bool> is_plain_file(const fs::path& path);
 
 // The text of a file that may be anything: missing is nothing; a directory, a pipe, one that cannot
 // be read or is larger than limit bytes is an error.
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit);
 
-// JSON whose nesting is sane; discarded otherwise, and where it is no JSON: to be parsed by nothing else,
-// where somebody else may have written it. Json: nlohmann::json, or ordered_json.
+// JSON whose nesting is sane; discarded otherwise, and where it is no JSON: to be parsed by nothing
+// else, where somebody else may have written it. Json: nlohmann::json, or ordered_json.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text);
 

@@ -3,7 +3,8 @@
 namespace orch {
 namespace {
 
-// What was given may be of any length, and a message repeats it: its beginning and its length will do.
+// What was given may be of any length, and a message repeats it: its beginning and its length will
+// do.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kMost = 2000, kKept = 1000;
   if (text.size() <= kMost) return text;

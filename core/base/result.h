@@ -15,7 +15,8 @@ struct Error {
   std::string fact;
   std::string fix;  // may be empty
 
-  // "place: fact\n  fix", without the parts that are empty; of one that is very long, its beginning.
+  // "place: fact\n  fix", without the parts that are empty; of one that is very long, its
+  // beginning.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };

@@ -19,15 +19,17 @@ std::optional<std::uint64_t> number_in(const fs::path& path) {
   return std::strtoull(text->c_str(), nullptr, 10);
 }
 
-// "inactive_file 4096" of memory.stat: file pages, which go when memory is wanted. In the first version
-// those with total_ are of the groups below, too.
+// "inactive_file 4096" of memory.stat: file pages, which go when memory is wanted. In the first
+// version those with total_ are of the groups below, too.
 std::uint64_t reclaimable(const fs::path& group) {
   const auto text = read_file(group / "memory.stat");
   if (!text) return 0;
   std::uint64_t own = 0, total = 0;
   for (const auto& line : split(*text, '\n'))
     for (const std::string_view key : {"inactive_file ", "active_file "}) {
-      const auto value = [&](std::size_t from) { return std::strtoull(line.c_str() + from, nullptr, 10); };
+      const auto value = [&](std::size_t from) {
+        return std::strtoull(line.c_str() + from, nullptr, 10);
+      };
       if (line.starts_with(key)) own += value(key.size());
       if (line.starts_with("total_" + std::string(key))) total += value(6 + key.size());
     }
@@ -43,11 +45,13 @@ constexpr Version kOld{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.
 // A group's limit holds for all below it.
 void look(const fs::path& root, const Version& version, std::string group, HostRoom& room) {
   for (;;) {
-    const auto folder = root / version.folder / group.substr(std::min<std::size_t>(1, group.size()));
+    const auto folder =
+        root / version.folder / group.substr(std::min<std::size_t>(1, group.size()));
     const auto limit = number_in(folder / version.limit), used = number_in(folder / version.used);
     if (limit && used) {
       const auto taken = *used - std::min(*used, reclaimable(folder));
-      const auto left = std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // 0: not known
+      const auto left =
+          std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // 0: not known
       if (room.bound.empty() || left < room.bytes)
         room = {left, std::string(version.limit) + " of " + (group.empty() ? "/" : group)};
     }

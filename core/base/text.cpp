@@ -79,7 +79,8 @@ std::string and_list(std::span<const std::string> parts) {
 std::string first_of(std::span<const std::string> names, std::size_t most) {
   const auto shown = std::min(names.size(), most);
   const auto out = join(names.first(shown), ", ");
-  return shown == names.size() ? out : out + " and " + std::to_string(names.size() - shown) + " more";
+  return shown == names.size() ? out
+                               : out + " and " + std::to_string(names.size() - shown) + " more";
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -100,7 +101,9 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string without_numbers(std::string_view text) {
-  const auto is_digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  const auto is_digit = [&](std::size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -148,9 +151,10 @@ namespace {
 // Of the name that begins a text: letters, digits and '_', no digit first.
 std::size_t name_length(std::string_view text) {
   std::size_t length = 0;
-  while (length < text.size() && (text[length] == '_' ||
-                                  (length == 0 ? std::isalpha(static_cast<unsigned char>(text[length]))
-                                               : std::isalnum(static_cast<unsigned char>(text[length])))))
+  while (length < text.size() &&
+         (text[length] == '_' ||
+          (length == 0 ? std::isalpha(static_cast<unsigned char>(text[length]))
+                       : std::isalnum(static_cast<unsigned char>(text[length])))))
     ++length;
   return length;
 }

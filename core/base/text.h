@@ -21,7 +21,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 
 // Whether an item is one of a list, which may be words in braces.
 template <class List = std::initializer_list<std::string_view>, class Item>
-  requires requires(const List& list, const Item& item) { *std::begin(list) == item; }
+requires requires(const List& list, const Item& item) { *std::begin(list) == item; }
 bool contains(const List& list, const Item& item) {
   return std::find(std::begin(list), std::end(list), item) != std::end(list);
 }
@@ -56,7 +56,7 @@ std::optional<Enum> enum_of(const Names& names, std::string_view text) {
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
-std::string and_list(std::span<const std::string> parts);  // "a, b and c"
+std::string and_list(std::span<const std::string> parts);                    // "a, b and c"
 std::string first_of(std::span<const std::string> names, std::size_t most);  // "a, b and 3 more"
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
@@ -68,8 +68,8 @@ std::string without_numbers(std::string_view text);
 // A word of a POSIX shell that expands to exactly this text.
 std::string shell_quote(std::string_view text);
 
-// A word of a shell in which $NAME and ${NAME} are filled in and nothing else is special; nothing for
-// a text in which a '$' stands before anything but a name. "$$" is a dollar.
+// A word of a shell in which $NAME and ${NAME} are filled in and nothing else is special; nothing
+// for a text in which a '$' stands before anything but a name. "$$" is a dollar.
 std::optional<std::string> shell_expand(std::string_view text);
 
 // Control characters as \xNN, so that a hostile string neither moves the cursor nor breaks a line.

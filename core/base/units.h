@@ -18,17 +18,18 @@ enum class Unit { none, bytes, bytes_per_second, seconds, flops };
 // "80 GiB", "2.039 TB/s", "200 Gbit/s", "12 us", "312 TFLOPs", "0.9": the number in base units.
 std::optional<double> parse_quantity(std::string_view text, Unit unit);
 
-std::string format_bytes(Bytes bytes);       // "17.2 GB"
-std::string format_gib(Bytes bytes);         // "15.9"
-std::string format_seconds(double seconds);  // "1.23 ms", "105.8 s", "3.2 days"
+std::string format_bytes(Bytes bytes);                      // "17.2 GB"
+std::string format_gib(Bytes bytes);                        // "15.9"
+std::string format_seconds(double seconds);                 // "1.23 ms", "105.8 s", "3.2 days"
 std::string group_digits(double number, int decimals = 0);  // "1,234,567", "-0.25"
-std::string format_number(double number);    // up to four significant digits, "1.234e+20" when far
-std::string format_tokens(double tokens);    // "300B"
+std::string format_number(double number);  // up to four significant digits, "1.234e+20" when far
+std::string format_tokens(double tokens);  // "300B"
 
 // "1 run", "1,234 runs".
 template <class Number>
 std::string plural(Number count, std::string_view noun) {
-  return group_digits(static_cast<double>(count)) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  return group_digits(static_cast<double>(count)) + " " + std::string(noun) +
+         (count == 1 ? "" : "s");
 }
 
 }  // namespace orch

@@ -1,6 +1,6 @@
-// What a shell may offer: its script gives the words of the line to `orch _offer`, which knows verbs,
-// options and fixed values as the parser does, and names that depend on the machine (clusters, runs)
-// as orch does.
+// What a shell may offer: its script gives the words of the line to `orch _offer`, which knows
+// verbs, options and fixed values as the parser does, and names that depend on the machine
+// (clusters, runs) as orch does.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -74,8 +74,8 @@ Values values_of(const std::string& verb, const CLI::Option& option) {
   return {{}, "", is_free(option) ? "" : "*"};
 }
 
-// The line up to the word that is typed: --name=value is two words, as --name value is. bash has cut
-// it already, and makes a word of the "=".
+// The line up to the word that is typed: --name=value is two words, as --name value is. bash has
+// cut it already, and makes a word of the "=".
 std::vector<std::string> plain_words(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   for (const auto& word : words) {
@@ -101,8 +101,8 @@ Values values_at(const CLI::App& program, const std::vector<std::string>& words)
     if (const auto* option = verb->get_option_no_throw(words[words.size() - 2]);
         option && !option->get_positional() && option->get_items_expected_max() > 0)
       return values_of(verb->get_name(), *option);
-  const auto own = verb == &program || verb->get_name() == "help" ? verb_names(program)
-                                                                  : verb_names(*verb);
+  const auto own =
+      verb == &program || verb->get_name() == "help" ? verb_names(program) : verb_names(*verb);
   if (verb != &program && words.back().starts_with('-')) return {long_names(*verb), "", ""};
   if (!own.empty()) return {own, "", ""};
   for (const auto* option : verb->get_options())

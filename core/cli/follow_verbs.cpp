@@ -7,8 +7,8 @@ namespace {
 
 // How runs are submitted again, and how long to wait for a scheduler that is away.
 void add_following(CLI::App& verb, follow::Options& to) {
-  add_count(verb, "--retries", to.retries,
-            "Tries more for what fails for a passing reason", 0, 1000);
+  add_count(verb, "--retries", to.retries, "Tries more for what fails for a passing reason", 0,
+            1000);
   add_count(verb, "--at-a-time", to.at_a_time,
             "Runs that may run at once, in all arrays together; 0: all", 0, 1e6);
   add_count(verb, "--patience", to.patience_seconds,
@@ -27,8 +27,9 @@ void add_trust(CLI::App& verb, follow::Options& to) {
 }
 
 void add_targets(CLI::App& verb, app::FollowArguments& to) {
-  verb.add_option("TARGET", to.targets,
-                  "Experiments by name or FILE.lua, or runs by id, its beginning or hash (default: all)");
+  verb.add_option(
+      "TARGET", to.targets,
+      "Experiments by name or FILE.lua, or runs by id, its beginning or hash (default: all)");
   add_runs(verb, to.runs);
   add_trust(verb, to.options);
   to.common.screen = stdout_screen();
@@ -77,7 +78,8 @@ void declare_logs(CLI::App& verb, app::LogsArguments& to) {
 
 void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
   verb.add_option("RUN", to.targets,
-                  "Run id, its beginning or hash, a run folder, or an experiment of one run (FILE.lua or a name)")
+                  "Run id, its beginning or hash, a run folder, or an experiment of one run "
+                  "(FILE.lua or a name)")
       ->required();
   add_runs(verb, to.runs);
   add_format(verb, to.common, {"table", "json"});
@@ -95,8 +97,10 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
   add_runs(verb, to.plan.options.runs);
   verb.add_flag("--dry-run", to.dry_run, "Show all, write nothing");
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
-  add_count(verb, "--take", to.take,
-            "Number of runs to submit, best first, of each size, sequence length and machine; 0: all", 0, 1e9);
+  add_count(
+      verb, "--take", to.take,
+      "Number of runs to submit, best first, of each size, sequence length and machine; 0: all", 0,
+      1e9);
   verb.add_flag("--again", to.plan.options.again,
                 "Run what has finished once more, as another repeat");
   verb.add_flag("--oom", to.oom, "Submit also what should not fit the memory");

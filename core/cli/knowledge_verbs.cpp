@@ -37,8 +37,8 @@ void declare_validate(CLI::App& verb, app::ValidateArguments& to) {
   verb.add_option("--calibrate", to.calibrate, "What is fitted before it is held against rows")
       ->check(one_of({"none", "datasheet", "first", "loto", "loso"}))
       ->capture_default_str();
-  add_list(verb, "--without", to.without,
-           "Leave this ingredient of estimates out (repeatable)", "NAME");
+  add_list(verb, "--without", to.without, "Leave this ingredient of estimates out (repeatable)",
+           "NAME");
   verb.add_flag("--rows", to.rows, "Every row, not only the worst");
   verb.add_option("--by", to.by,
                   "Nothing but scores: of sources, of their tables, of sizes of models")

@@ -20,8 +20,8 @@ void declare_plan(CLI::App& verb, app::PlanArguments& to) {
   verb.add_option("--where", to.where, "Keep runs for which this Lua expression is true");
   add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
   add_start(verb, to.options.start);
-  add_count(verb, "--max-runs", to.options.max_runs,
-            "Refuse to expand more runs than this", 1, 1e9);
+  add_count(verb, "--max-runs", to.options.max_runs, "Refuse to expand more runs than this", 1,
+            1e9);
 }
 
 void declare_search(CLI::App& verb, app::SearchArguments& to) {
@@ -30,8 +30,8 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
   add_set(verb, to.source.set);
   add_list(verb, "--keep", to.opening.keep,
            "Keep the experiment's own values of this field (repeatable)", "FIELD");
-  add_list(verb, "--open", to.opening.open,
-           "Try every value of this field, or of all (repeatable)", "FIELD");
+  add_list(verb, "--open", to.opening.open, "Try every value of this field, or of all (repeatable)",
+           "FIELD");
   verb.add_option("--where", to.where, "Only what this Lua expression is true for");
   add_count(verb, "--top", to.top, "Entries of every list (10 by time, 3 of the others)", 1, 1000);
   add_count(verb, "--threads", to.options.threads, "Threads; 0: one for each core", 0, 1024);

@@ -6,13 +6,14 @@ namespace orch::cli {
 namespace {
 
 void add_common(CLI::App& verb, app::RecordArguments& to) {
-  add_list(verb, "--set", to.set,
-           "What a log or a table does not say, name=value; of an experiment, path=value (repeatable)",
-           "NAME=VALUE");
+  add_list(
+      verb, "--set", to.set,
+      "What a log or a table does not say, name=value; of an experiment, path=value (repeatable)",
+      "NAME=VALUE");
   verb.add_option("--cluster", to.cluster, "Where logs and rows of no known site ran")
       ->type_name("NAME");
-  add_list(verb, "--patterns", to.patterns,
-           "Patterns of another framework's logs (repeatable)", "FILE.lua");
+  add_list(verb, "--patterns", to.patterns, "Patterns of another framework's logs (repeatable)",
+           "FILE.lua");
   verb.add_option("-o,--output", to.output, "A file instead of the terminal")->type_name("FILE");
   to.common.screen = stdout_screen();
 }
@@ -37,7 +38,9 @@ void declare_compare(CLI::App& verb, app::CompareArguments& to) {
 }
 
 void declare_report(CLI::App& verb, app::ReportArguments& to) {
-  verb.add_option("WHAT", to.records.words, "Experiments (FILE.lua or a name), runs, logs, tables, records")->required();
+  verb.add_option("WHAT", to.records.words,
+                  "Experiments (FILE.lua or a name), runs, logs, tables, records")
+      ->required();
   add_runs(verb, to.records.runs);
   add_count(verb, "--top", to.top,
             "Rows on the terminal; 0 shows all (default: 20, all of a table)", 0, 1e9);

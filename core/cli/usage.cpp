@@ -86,7 +86,10 @@ void add_runs(CLI::App& verb, std::string& to) {
   verb.add_option("--runs", to, "Folder of the run folders")
       ->capture_default_str()
       ->check(CLI::Validator(
-          [](const std::string& text) { return text.empty() ? "no folder is named" : std::string(); }, ""));
+          [](const std::string& text) {
+            return text.empty() ? "no folder is named" : std::string();
+          },
+          ""));
 }
 
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,

@@ -29,9 +29,9 @@ void check_ranks(const Run& run, Problems& reasons) {
   const auto below = std::max<std::int64_t>(1, run.gpus / per_copy) * per_copy;
   reasons.push_back(
       {"gpus",
-       fmt::format("data {} x tensor {} x pipeline {}{} = {} ranks on {} GPU{}", layout.data_parallel,
-                   layout.tensor_parallel, layout.pipeline_parallel, context, layout.ranks(), run.gpus,
-                   run.gpus == 1 ? "" : "s"),
+       fmt::format("data {} x tensor {} x pipeline {}{} = {} ranks on {} GPU{}",
+                   layout.data_parallel, layout.tensor_parallel, layout.pipeline_parallel, context,
+                   layout.ranks(), run.gpus, run.gpus == 1 ? "" : "s"),
        below == run.gpus
            ? fmt::format("set data_parallel = {} or gpus = {}", run.gpus / per_copy, layout.ranks())
            : fmt::format("use a multiple of {} GPUs, such as {}", per_copy, below)});
@@ -158,9 +158,10 @@ void check_format(const Run& run, Problems& reasons) {
     if (peak.value > 0) formats.push_back(format);
   const auto better = std::ranges::find_if(
       kWideFormats, [&](const char* format) { return gpu.peak(format).value > 0; });
-  reasons.push_back({"dtype", fmt::format("{} cannot compute in {}", gpu.name, dtype),
-                     fmt::format("use dtype = \"{}\"; it has peaks of {}",
-                                 better == kWideFormats.end() ? "fp32" : *better, join(formats, ", "))});
+  reasons.push_back(
+      {"dtype", fmt::format("{} cannot compute in {}", gpu.name, dtype),
+       fmt::format("use dtype = \"{}\"; it has peaks of {}",
+                   better == kWideFormats.end() ? "fp32" : *better, join(formats, ", "))});
 }
 
 // powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.

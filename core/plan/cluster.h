@@ -25,12 +25,12 @@ struct Gpu {
   Constant memory;            // bytes
   Constant usable_memory;     // bytes a process can allocate
   Constant context_memory;    // bytes the driver and its kernels take
-  // Bytes that the library of collectives takes for each group of ranks. With three kinds of groups,
-  // GPUs hold about 1 GB more than their context, tensors and fragments explain.
+  // Bytes that the library of collectives takes for each group of ranks. With three kinds of
+  // groups, GPUs hold about 1 GB more than their context, tensors and fragments explain.
   Constant communicator_memory{200e6, "assumed: NCCL's channels and protocols"};
   Constant memory_bandwidth;  // bytes/s
-  // Columns of a matrix product that are computed at once: those of the last tile that are not there
-  // take as long.
+  // Columns of a matrix product that are computed at once: those of the last tile that are not
+  // there take as long.
   Constant tile{128, "assumed: the usual tile of tensor cores"};
   // Dense FLOP/s by number format ("bf16"); one that is not there is not supported.
   std::map<std::string, Constant, std::less<>> peaks;
@@ -49,9 +49,11 @@ struct Link {
 
 // How far real kernels stay below the datasheet. Fractions of peak unless a unit is named.
 struct Efficiency {
-  Constant gemm;                 // large dense matrix products
+  Constant gemm;  // large dense matrix products
   // Of what those reach, products by groups of rows, as of experts.
-  Constant experts{0.9, "measured: products by groups of 512 to 8,192 rows on an H200, 81 to 100 % of one product"};
+  Constant experts{
+      0.9,
+      "measured: products by groups of 512 to 8,192 rows on an H200, 81 to 100 % of one product"};
   Constant attention;            // batched products of attention
   Constant attention_unaligned;  // the same with head_dim not a multiple of 8
   Constant memory;               // memory-bound kernels, of memory_bandwidth
@@ -60,18 +62,22 @@ struct Efficiency {
   Constant element_wise;
   Constant softmax;
   Constant cross_entropy;
-  Constant layer_overhead;       // seconds per layer and pass that nothing hides
+  Constant layer_overhead;  // seconds per layer and pass that nothing hides
   // Seconds per layer and pass in which the host launches its kernels: a device that is sooner done
   // waits for it.
   Constant host_floor{0, ""};
-  // The same of what a layer's experts need beside: the router, the dispatch and its wait, each expert's products.
-  Constant expert_floor{3.2e-3, "assumed: as seen of Qwen3-30B-A3B on H100 and B200 in Megatron-Bridge, micro-batch 1"};
+  // The same of what a layer's experts need beside: the router, the dispatch and its wait, each
+  // expert's products.
+  Constant expert_floor{
+      3.2e-3,
+      "assumed: as seen of Qwen3-30B-A3B on H100 and B200 in Megatron-Bridge, micro-batch 1"};
   // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
   Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
   Constant step_overhead;  // seconds per step
-  // The share that a step takes longer for each doubling of the nodes, each of which waits for the slowest.
+  // The share that a step takes longer for each doubling of the nodes, each of which waits for the
+  // slowest.
   Constant straggling{0, ""};
-  Constant overlap;        // the share of compute under which communication can hide
+  Constant overlap;  // the share of compute under which communication can hide
   // What gathers and scatters reach of a link, where all-reduces reach its efficiency.
   Constant gathers{1, "assumed: as all-reduces"};
   // The optimizer on the CPU, of the host's memory bandwidth.
@@ -99,7 +105,7 @@ struct Slurm {
   std::vector<std::string> options;         // further #SBATCH words, verbatim, each "--name=value"
   std::map<std::string, std::string> environment;
   std::set<std::string> expanded;  // of those, the ones whose $NAMES the node fills in
-  std::string setup;  // shell text of the site (modules and the like), verbatim
+  std::string setup;               // shell text of the site (modules and the like), verbatim
 
   bool operator==(const Slurm&) const = default;
 };
@@ -133,17 +139,19 @@ struct Seen {
     double low = 0, high = 0;  // both 0: not known
   };
   std::int64_t rows = 0;
-  Span gpus, params, tokens;  // tokens: of a micro-batch
-  Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
-  Span micro_batches;         // of a step
+  Span gpus, params, tokens;        // tokens: of a micro-batch
+  Span tensor_nodes;                // over how many nodes a tensor-parallel group lay
+  Span micro_batches;               // of a step
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
   struct Sizes {
     Span gpus, params;
   };
   std::map<std::string, Sizes> devices;  // of software: by the GPU that rows ran on
-  using Settings = std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
+  using Settings =
+      std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
   Settings settings;
-  // Of a machine: by stack, the settings in which its rows there had less than all rows of the machine.
+  // Of a machine: by stack, the settings in which its rows there had less than all rows of the
+  // machine.
   std::map<std::string, Settings> of_stack;
 };
 struct SeenSpan {
@@ -158,8 +166,8 @@ inline constexpr std::array<SeenSpan, 5> kSeenSpans{{{"gpus", &Seen::gpus},
 
 // What a fit to measured rows says of a partition, whatever software ran them.
 struct Calibration {
-  std::map<std::string, Constant> constants;   // by the names of tunables()
-  std::vector<Era> eras;                       // in order; later days are in none
+  std::map<std::string, Constant> constants;  // by the names of tunables()
+  std::vector<Era> eras;                      // in order; later days are in none
   Seen seen;
   std::shared_ptr<const Partition> partition;  // with the constants in their places
 
@@ -178,7 +186,8 @@ struct Partition {
   Gpu gpu;
   std::int64_t gpus_per_node = 0;
   std::int64_t nodes = 0;
-  std::int64_t gpus_per_domain = 0;  // that intra_node's links join, where those of several nodes are; 0: of one
+  std::int64_t gpus_per_domain =
+      0;  // that intra_node's links join, where those of several nodes are; 0: of one
   // Where ranks share a node's cores: the constants are those of a rank among so many; with more,
   // each gets less. 0: a rank has a device of its own.
   std::int64_t measured_ranks = 0;

@@ -67,8 +67,8 @@ struct OtherStack {
   double step_seconds = 0;
 };
 
-// What a measured memory is of: all that a process holds of the fullest GPU, or of one of the first pipeline
-// stage; or the tensors on the fullest alone (PyTorch's max_memory_allocated).
+// What a measured memory is of: all that a process holds of the fullest GPU, or of one of the first
+// pipeline stage; or the tensors on the fullest alone (PyTorch's max_memory_allocated).
 enum class MemoryOf { fullest, first, allocated };
 
 // What a run would take. The items are there only if asked for; they add up to the totals.
@@ -78,7 +78,8 @@ struct Estimate {
   Bytes memory_low = 0;  // the 90 % range of peak_memory
   Bytes memory_high = 0;
   Bytes first_stage_memory = 0;  // of the pipeline's first stage, where people look
-  Bytes allocated_memory = 0;    // of the peak, tensors: without context, communicators and what is wasted
+  Bytes allocated_memory =
+      0;  // of the peak, tensors: without context, communicators and what is wasted
   Bytes usable_memory = 0;
   Bytes host_memory = 0;  // per node
   std::int64_t peak_stage = 0;
@@ -95,15 +96,15 @@ struct Estimate {
   double days_to_train = 0;
   double gpu_hours = 0;
   Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
-  double bubble = 0;  // share of the step that a pipeline's stages are idle, in the mean
+  double bubble = 0;       // share of the step that a pipeline's stages are idle, in the mean
   double fixed_share = 0;  // of a micro-batch: launches and other fixed costs of the slowest stage
 
   std::string stack;                 // the software that it is priced in; empty: none is known
   std::vector<std::string> remarks;  // how far it is from anything that was measured
   std::vector<OtherStack> others;    // with a schedule only
-  std::vector<Stretch> schedule;    // the whole training, in order
-  std::vector<Item> time;           // one step of the slowest stage
-  std::vector<StageMemory> memory;  // by stage
+  std::vector<Stretch> schedule;     // the whole training, in order
+  std::vector<Item> time;            // one step of the slowest stage
+  std::vector<StageMemory> memory;   // by stage
 
   // The 90 % range of what grows with the step time: days, GPU-hours.
   Range range_of(double amount) const;

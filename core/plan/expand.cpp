@@ -81,7 +81,8 @@ namespace {
 void warn_of_experts(const Frame& frame, Run& run) {
   if (frame.index("expert_parallel") >= 0) return;
   for (const auto& axis : frame.model().space.axes)
-    if (axis.fields.front() == "expert_parallel" && axis.points.front().front() != Value(std::int64_t{1}))
+    if (axis.fields.front() == "expert_parallel" &&
+        axis.points.front().front() != Value(std::int64_t{1}))
       run.warnings.push_back(
           {"expert_parallel",
            fmt::format("{} deals no experts: each rank has all of them", run.strategy->name),
@@ -117,7 +118,8 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   if (run.partition)
     run.job = job_words(job_words(run.partition->slurm, frame.experiment().job), frame.asked().job);
   // A setting that is a variable of the job: whoever trains, it reaches them.
-  if (run.setting("launch_blocking") == Value(true)) run.job.environment["CUDA_LAUNCH_BLOCKING"] = "1";
+  if (run.setting("launch_blocking") == Value(true))
+    run.job.environment["CUDA_LAUNCH_BLOCKING"] = "1";
   name_trainer(frame, run);
   warn_of_experts(frame, run);
   return run;

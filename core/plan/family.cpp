@@ -49,9 +49,7 @@ const Family* find_family(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string> family_names() {
-  return all_names(families());
-}
+std::vector<std::string> family_names() { return all_names(families()); }
 
 const Family& family_of(const Model& model) {
   const auto* family = find_family(model.family);
@@ -121,14 +119,16 @@ void check_heads(const Model& model, std::vector<Error>& reasons) {
          fmt::format("use {} heads, or hidden = {}", divisor_below(model.hidden, model.heads),
                      (model.hidden / model.heads + 1) * model.heads)});
   if (model.heads % model.kv_heads != 0)
-    reasons.push_back({"kv_heads",
-                       fmt::format("{} heads do not share {} heads of keys and values evenly",
-                                   model.heads, model.kv_heads),
-                       fmt::format("try kv_heads = {}", divisor_below(model.heads, model.kv_heads))});
+    reasons.push_back(
+        {"kv_heads",
+         fmt::format("{} heads do not share {} heads of keys and values evenly", model.heads,
+                     model.kv_heads),
+         fmt::format("try kv_heads = {}", divisor_below(model.heads, model.kv_heads))});
   const auto rotated = model.latent() ? model.rope_dim : model.head_dim;
   if (model.rope && rotated % 2 != 0)
-    reasons.push_back({"head_dim", fmt::format("rotations turn pairs, and a head is {} wide", rotated),
-                       fmt::format("try {} = {}", model.latent() ? "rope_dim" : "head_dim", rotated + 1)});
+    reasons.push_back(
+        {"head_dim", fmt::format("rotations turn pairs, and a head is {} wide", rotated),
+         fmt::format("try {} = {}", model.latent() ? "rope_dim" : "head_dim", rotated + 1)});
   if (model.rope && model.alibi)
     reasons.push_back({"alibi", "positions as rotations and as slopes", "choose rope or alibi"});
 }
@@ -140,8 +140,9 @@ void check_latent(const Model& model, std::vector<Error>& reasons) {
   if (model.latent() && (model.rope_dim == 0 || model.value_dim == 0))
     reasons.push_back({"kv_rank", "latent attention needs rope_dim and value_dim", "say both"});
   if (model.rope_factor != 1 && model.rope_low >= model.rope_high)
-    reasons.push_back({"rope_low", fmt::format("{} is not below rope_high = {}", model.rope_low, model.rope_high),
-                       "try rope_low = 1 and rope_high = 4"});
+    reasons.push_back(
+        {"rope_low", fmt::format("{} is not below rope_high = {}", model.rope_low, model.rope_high),
+         "try rope_low = 1 and rope_high = 4"});
 }
 
 void check_experts(const Model& model, std::vector<Error>& reasons) {

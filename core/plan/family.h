@@ -25,9 +25,9 @@ struct FamilySize {
 };
 
 // A kind of transformer: which sizes its models have. Sizes that are not in the list are as in an
-// empty Model. A family is one file of families/; whatever its models compute is composed from their
-// sizes (model.h), so that planner, estimator, trainers, checkpoints and tables need no other word
-// of it.
+// empty Model. A family is one file of families/; whatever its models compute is composed from
+// their sizes (model.h), so that planner, estimator, trainers, checkpoints and tables need no other
+// word of it.
 struct Family {
   std::string_view name;  // as it stands in Lua
   std::string_view doc;

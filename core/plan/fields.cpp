@@ -87,9 +87,7 @@ int field_index(std::string_view name, const Strategy& strategy) {
   return param < 0 ? -1 : kFields + param;
 }
 
-bool is_layout(std::string_view name) {
-  return contains(kLayout, name);
-}
+bool is_layout(std::string_view name) { return contains(kLayout, name); }
 
 std::vector<std::string> readable_fields(const Strategy& strategy) {
   std::vector<std::string> names;

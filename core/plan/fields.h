@@ -17,7 +17,7 @@ enum class Field {
 #define ORCH_SIZE(type, name, ...) name,
   ORCH_SIZES(ORCH_SIZE)
 #undef ORCH_SIZE
-  cluster,
+      cluster,
   partition,
   gpus,
   nodes,  // hardware

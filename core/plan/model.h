@@ -11,9 +11,9 @@
 
 namespace orch::plan {
 
-// The sizes of a model, in the order of documents: type, name (in Lua, run.json, checkpoints and at the
-// plug-in border), value in an empty Model, limits and meaning. The limits are far beyond any machine
-// of today; they stop typing errors, not ambition.
+// The sizes of a model, in the order of documents: type, name (in Lua, run.json, checkpoints and at
+// the plug-in border), value in an empty Model, limits and meaning. The limits are far beyond any
+// machine of today; they stop typing errors, not ambition.
 #define ORCH_SIZES(X)                                                                            \
   X(std::int64_t, layers, 0, 1, 100'000, "transformer layers")                                   \
   X(std::int64_t, hidden, 0, 1, 10'000'000, "width of the model")                                \
@@ -67,7 +67,9 @@ struct Model {
   bool mixture() const { return experts > 0; }
 
   // Widths of what attention and MLP compute, in elements per token.
-  double q_width() const { return real(heads) * (real(head_dim) + (latent() ? real(rope_dim) : 0)); }
+  double q_width() const {
+    return real(heads) * (real(head_dim) + (latent() ? real(rope_dim) : 0));
+  }
   double kv_width() const { return 2 * real(kv_heads) * real(head_dim); }  // keys and values
   double value_width() const { return real(heads) * real(latent() ? value_dim : head_dim); }
   double up_width(double ffn) const { return (swiglu ? 2 : 1) * ffn; }
@@ -87,7 +89,9 @@ struct Model {
   double embedding_params() const { return real(vocab) * real(hidden); }
   double head_params() const { return tied ? 0 : embedding_params(); }
   double position_params() const { return learned_positions() ? real(seq) * real(hidden) : 0; }
-  double norm_params() const { return (embedding_norm ? 2 : 1) * norm_width(); }  // outside the layers
+  double norm_params() const {
+    return (embedding_norm ? 2 : 1) * norm_width();
+  }  // outside the layers
   // What is not in the layers: embedding, head, positions, norms.
   double end_params() const {
     return embedding_params() + head_params() + position_params() + norm_params();
@@ -127,9 +131,9 @@ inline double get_size(const Model& model, const SizeInfo& size) {
 }
 inline void set_size(Model& model, const SizeInfo& size, double value) {
   if (const auto* flag = std::get_if<bool Model::*>(&size.at))
-    model.**flag = value != 0;
+    model.** flag = value != 0;
   else if (const auto* whole = std::get_if<std::int64_t Model::*>(&size.at))
-    model.**whole = static_cast<std::int64_t>(value);
+    model.** whole = static_cast<std::int64_t>(value);
   else
     model.*std::get<double Model::*>(size.at) = value;
 }
@@ -174,15 +178,15 @@ inline double Model::mean_layer(double experts_counted) const {
   if (!mixture()) return dense_layer_params();
   if (dense_layers == 0) return expert_layer_params(experts_counted);
   const double dense = real(dense_layers), all = real(layers);
-  return (dense * dense_layer_params() + (all - dense) * expert_layer_params(experts_counted)) / all;
+  return (dense * dense_layer_params() + (all - dense) * expert_layer_params(experts_counted)) /
+         all;
 }
 
 inline double Model::layer_flops() const {
   const double dense = mixture() ? (layers > 0 ? real(dense_layers) / real(layers) : 0) : 1;
   const double met = real(experts_per_token) + real(shared_experts);
-  const double weights =
-      attention_weights() + dense * mlp_weights(real(ffn_hidden)) +
-      (1 - dense) * (met * mlp_weights(real(expert_hidden)) + router_weights());
+  const double weights = attention_weights() + dense * mlp_weights(real(ffn_hidden)) +
+                         (1 - dense) * (met * mlp_weights(real(expert_hidden)) + router_weights());
   return 2 * weights + 2 * real(seq) * (q_width() + value_width());
 }
 

@@ -9,8 +9,9 @@
 
 namespace orch::plan {
 
-// {"family": "llama", "layers": 32, ...}: a model without its name, as run documents and checkpoints
-// have it. Sizes that the family fixes are not written; of those that are missing it is the usual one.
+// {"family": "llama", "layers": 32, ...}: a model without its name, as run documents and
+// checkpoints have it. Sizes that the family fixes are not written; of those that are missing it is
+// the usual one.
 std::string model_json(const Model& model);
 Result<Model> parse_model(const std::string& text, const std::string& place);
 

@@ -12,11 +12,11 @@ namespace {
 constexpr double kPerOctaveOfGpus = 0.06;
 constexpr double kPerOctaveOfParams = 0.03;
 constexpr double kPerOctaveOfTokens = 0.04;
-// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly tell.
-// Assumed, as GPUs.
+// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly
+// tell. Assumed, as GPUs.
 constexpr double kPerOctaveOfMicroBatches = 0.06;
-// Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off where
-// no row told of them, those inside a node 0.3.
+// Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off
+// where no row told of them, those inside a node 0.3.
 constexpr double kPerOctaveOfTensor = 0.3;
 
 double tokens_of(const Run& run) {
@@ -49,11 +49,10 @@ double times_beyond(const Seen::Span& span, double value) {
 }
 
 double Distance::doubt() const {
-  return std::sqrt(squared_octaves(kPerOctaveOfGpus, gpus) +
-                   squared_octaves(kPerOctaveOfParams, params) +
-                   squared_octaves(kPerOctaveOfTokens, tokens) +
-                   squared_octaves(kPerOctaveOfTensor, tensor) +
-                   squared_octaves(kPerOctaveOfMicroBatches, micro_batches));
+  return std::sqrt(
+      squared_octaves(kPerOctaveOfGpus, gpus) + squared_octaves(kPerOctaveOfParams, params) +
+      squared_octaves(kPerOctaveOfTokens, tokens) + squared_octaves(kPerOctaveOfTensor, tensor) +
+      squared_octaves(kPerOctaveOfMicroBatches, micro_batches));
 }
 
 Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack) {

@@ -11,7 +11,13 @@
 
 namespace orch::plan {
 
-enum class ParamType { boolean, integer, real, choice, text };  // as ORCH_BOOLEAN, ... of the border
+enum class ParamType {
+  boolean,
+  integer,
+  real,
+  choice,
+  text
+};  // as ORCH_BOOLEAN, ... of the border
 
 // One parameter that a backend understands, or a field of every run.
 struct Param {

@@ -26,7 +26,8 @@ struct Planned {
     return estimate.portions(days);
   }
   double job_days() const {
-    return run.steps > 0 ? static_cast<double>(run.steps) * estimate.step_seconds / kDay : estimate.days_to_train;
+    return run.steps > 0 ? static_cast<double>(run.steps) * estimate.step_seconds / kDay
+                         : estimate.days_to_train;
   }
 };
 

@@ -129,7 +129,8 @@ Value Resolver::default_of(int field) {
   if (field == engine_) return default_engine(param, framework);
   if (field != flash_attention_) return param.default_value;
   const auto* dtype = dtype_ < 0 ? nullptr : std::get_if<std::string>(&get(dtype_));
-  return default_flash_attention(param, {partition(), dtype ? *dtype : "bf16", framework, frame_.stack()});
+  return default_flash_attention(param,
+                                 {partition(), dtype ? *dtype : "bf16", framework, frame_.stack()});
 }
 
 std::int64_t Resolver::integer(Field field) {

@@ -68,7 +68,7 @@ class Resolver {
   const Value& get(int field);
   const Value& get(Field field) { return get(static_cast<int>(field)); }
   std::int64_t integer(Field field);
-  Model model();  // without a name
+  Model model();                               // without a name
   std::int64_t layout(std::string_view name);  // tensor_, pipeline_, context_parallel; 1 if unknown
   Result<Value> lookup(std::string_view name);  // for functions and constraints
   const Lookup& as_lookup() const { return lookup_; }

@@ -183,9 +183,9 @@ std::string variant(const Run& run) {
   return out;
 }
 
-// What matters most comes first: a long label is cut, and the hash behind it tells runs apart. A setting is named
-// wherever it differs from the parameter's own default: what a GPU has by default may be learnt later, and a run that
-// is given a value keeps its name.
+// What matters most comes first: a long label is cut, and the hash behind it tells runs apart. A
+// setting is named wherever it differs from the parameter's own default: what a GPU has by default
+// may be learnt later, and a run that is given a value keeps its name.
 std::string label(const Run& run) {
   std::string out;
   out.reserve(2 * kLongestLabel);
@@ -245,8 +245,8 @@ std::int64_t Run::samples_of(std::int64_t count) const {
   std::int64_t consumed = 0;
   while (count > 0 && batch_at(consumed) != batch.global_batch) {
     const auto size = batch_at(consumed);
-    const auto taken =
-        std::min(count, steps_at_level(batch, size, consumed, std::numeric_limits<std::int64_t>::max()));
+    const auto taken = std::min(
+        count, steps_at_level(batch, size, consumed, std::numeric_limits<std::int64_t>::max()));
     count -= taken;
     consumed += taken * size;
   }
@@ -268,13 +268,12 @@ Value default_engine(const Param& engine, const std::string& framework) {
   if (framework.empty()) return engine.default_value;
   const auto name = framework_name(framework).name;
   // torchtitan keeps what Megatron-LM keeps, and has neither DeepSpeed's waits nor nanotron's sums.
-  const char* own = name.starts_with("megatron-deepspeed") ? "deepspeed"
-                    : name == "nanotron"                   ? "nanotron"
+  const char* own = name.starts_with("megatron-deepspeed")          ? "deepspeed"
+                    : name == "nanotron"                            ? "nanotron"
                     : name == "megatron-lm" || name == "torchtitan" ? "megatron"
-                                                                     : "";
+                                                                    : "";
   for (const std::string known : {own, "framework"})
-    if (contains(engine.choices, known))
-      return known;
+    if (contains(engine.choices, known)) return known;
   return engine.default_value;
 }
 

@@ -90,9 +90,9 @@ struct Run {
   // The framework that trains in our trainer's place, by the name of its template and its version:
   // "megatron-lm@0.12"; empty: none.
   std::string framework;
-  std::string launch;             // of a framework: "node" is one launcher per node; else one task per GPU
+  std::string launch;  // of a framework: "node" is one launcher per node; else one task per GPU
   std::vector<std::string> args;  // words for its command line, besides what follows from the run
-  std::string stack;  // the software that trains, as one name: "orch-ddp"
+  std::string stack;              // the software that trains, as one name: "orch-ddp"
   std::vector<Error> warnings;
   std::vector<Error> unequal;  // what a framework does in another way than our trainers would
 
@@ -106,10 +106,12 @@ struct Run {
   // The global batch of the step that begins after so many samples (Megatron's rule: equally many
   // samples at every batch below the full one).
   std::int64_t batch_at(std::int64_t consumed_samples) const;
-  std::int64_t steps_of_all_tokens() const;  // the ramp-up's smaller ones included
+  std::int64_t steps_of_all_tokens() const;           // the ramp-up's smaller ones included
   std::int64_t samples_of(std::int64_t count) const;  // that so many steps train on
   // Processes that a node's job starts for it: one per GPU, or one launcher.
-  std::int64_t tasks(std::int64_t gpus_on_node) const { return launch == "node" ? 1 : gpus_on_node; }
+  std::int64_t tasks(std::int64_t gpus_on_node) const {
+    return launch == "node" ? 1 : gpus_on_node;
+  }
   // Those that the job does: as asked, or all of them.
   std::int64_t total_steps() const { return steps > 0 ? steps : steps_of_all_tokens(); }
   // Where a path of `training` leads, for a run in this folder; empty for an empty one.
@@ -127,8 +129,8 @@ struct FrameworkName {
 };
 FrameworkName framework_name(const std::string& framework);
 
-// Who trains, for the estimate, where an experiment names no engine: that of the framework, as far as
-// the strategy knows it, else the parameter's default.
+// Who trains, for the estimate, where an experiment names no engine: that of the framework, as far
+// as the strategy knows it, else the parameter's default.
 Value default_engine(const Param& engine, const std::string& framework);
 
 // The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the
@@ -141,8 +143,8 @@ struct Rejected {
   std::vector<Error> reasons;
 };
 
-// "stage=1 compression=powersgd": the settings that are not as such a run has them by default, without
-// the layout's.
+// "stage=1 compression=powersgd": the settings that are not as such a run has them by default,
+// without the layout's.
 std::string variant(const Run& run);
 
 // "gpt-200b-megatron-384gpu-tp8-pp12-dp4-mb2": what tells runs of one experiment apart at a glance.

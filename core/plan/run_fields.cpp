@@ -23,11 +23,15 @@ Param or_none(Field field) {
 
 // What is reached from a run by going through members.
 template <auto... members>
-constexpr auto at = +[](Run& run) -> auto& { return (run.* ... .*members); };
+constexpr auto at = +[](Run& run) -> auto& {
+  return (run.*....*members);
+};
 
 // The same in its ramp-up.
 template <auto member>
-constexpr auto in_rampup = +[](Run& run) -> auto& { return *run.batch.rampup.*member; };
+constexpr auto in_rampup = +[](Run& run) -> auto& {
+  return *run.batch.rampup.*member;
+};
 
 template <std::string Slurm::*member>
 RunField job_word(const char* name) {
@@ -64,7 +68,8 @@ std::vector<RunField> make_run_fields() {
       {"", Integer{"repeat", "which of a run's repeats", {}, {1, 1e6}}, at<&Run::repeat>, true},
       {"rampup", Integer{"start", "the first global batch", {}, {1, kMostSamples}},
        in_rampup<&RampUp::start>},
-      {"rampup", Integer{"step", "by which it grows", {}, {1, kMostSamples}}, in_rampup<&RampUp::step>},
+      {"rampup", Integer{"step", "by which it grows", {}, {1, kMostSamples}},
+       in_rampup<&RampUp::step>},
       {"rampup", Integer{"samples", "until it is full", {}, {1, kMostSamples}},
        in_rampup<&RampUp::samples>},
       {"rampup", Flag{"fewer_nodes", ""}, in_rampup<&RampUp::fewer_nodes>},
@@ -82,9 +87,10 @@ std::vector<RunField> make_run_fields() {
        at<&Run::job, &Slurm::signal_seconds>},
       job_word<&Slurm::setup>("setup"),
   };
-  const auto after_name = std::find_if(fields.begin(), fields.end(), [](const RunField& field) {
-    return field.section == "model";
-  }) + 1;
+  const auto after_name =
+      std::find_if(fields.begin(), fields.end(),
+                   [](const RunField& field) { return field.section == "model"; }) +
+      1;
   std::vector<RunField> sizes;
   for (auto i = static_cast<int>(Field::layers); is_size(static_cast<Field>(i)); ++i)
     sizes.push_back({"model", param_of(static_cast<Field>(i)), static_cast<Field>(i)});

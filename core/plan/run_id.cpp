@@ -66,7 +66,9 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
       if (const auto value = get(run, field); field.size() || value != field.param.default_value)
         lines.add(field.section, field.param.name, value);
   // Whom the estimate takes for the trainer changes nothing where a framework trains.
-  const auto trains = [&](const Param& param) { return run.framework.empty() || param.name != "engine"; };
+  const auto trains = [&](const Param& param) {
+    return run.framework.empty() || param.name != "engine";
+  };
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i];
         run.settings[i] != param.default_value && trains(param))

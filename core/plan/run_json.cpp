@@ -46,7 +46,8 @@ bool is_said(const Run& run, const RunField& field) {
 
 void write_section(JsonWriter& to, const Run& run, std::string_view section) {
   for (const auto& field : run_fields())
-    if (field.section == section && is_said(run, field)) write(to, field.param.name, get(run, field));
+    if (field.section == section && is_said(run, field))
+      write(to, field.param.name, get(run, field));
 }
 
 void write_job(JsonWriter& to, const Run& run) {

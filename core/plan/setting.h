@@ -1,7 +1,7 @@
 #pragma once
 
-// The settings of a strategy as its backend declares them, once for both of its halves: constexpr objects with
-// name, doc, default and limits, which read the value of a run: settings.overlap(run).
+// The settings of a strategy as its backend declares them, once for both of its halves: constexpr
+// objects with name, doc, default and limits, which read the value of a run: settings.overlap(run).
 
 #include <array>
 #include <initializer_list>
@@ -34,11 +34,12 @@ struct Setting {
   operator Param() const {
     constexpr bool is_text = std::is_same_v<T, std::string_view>;
     Param param{std::string(name), std::string(doc)};
-    param.type = is_text                           ? n_choices > 0 ? ParamType::choice : ParamType::text
-                 : std::is_same_v<T, bool>         ? ParamType::boolean
+    param.type = is_text                   ? n_choices > 0 ? ParamType::choice : ParamType::text
+                 : std::is_same_v<T, bool> ? ParamType::boolean
                  : std::is_same_v<T, std::int64_t> ? ParamType::integer
                                                    : ParamType::real;
-    if (default_value) param.default_value = std::conditional_t<is_text, std::string, T>(*default_value);
+    if (default_value)
+      param.default_value = std::conditional_t<is_text, std::string, T>(*default_value);
     param.choices.assign(choices.begin(), choices.begin() + n_choices);
     param.min = bounds.min, param.max = bounds.max;
     param.parent = parent.of, param.choice = parent.choice;
@@ -66,7 +67,8 @@ using Text = Setting<std::string_view>;
 
 // The first one is the default.
 struct Choice : Text {
-  constexpr Choice(std::string_view called, std::string_view means, std::initializer_list<std::string_view> all)
+  constexpr Choice(std::string_view called, std::string_view means,
+                   std::initializer_list<std::string_view> all)
       : Text{called, means, *all.begin()} {
     std::copy(all.begin(), all.end(), choices.begin());
     n_choices = all.size();
@@ -78,23 +80,32 @@ inline constexpr Bounds kManyRanks{1, 65536};
 // Those of more than one backend.
 struct CommonSettings {
   Integer tensor_parallel{"tensor_parallel", "ranks that share each layer", 1, kManyRanks};
-  Integer context_parallel{"context_parallel", "ranks that share each sample (planned, not trained here)", 1,
+  Integer context_parallel{"context_parallel",
+                           "ranks that share each sample (planned, not trained here)", 1,
                            kManyRanks};
-  Choice recompute{"recompute", "what backward computes again instead of keeping it", {"none", "full", "selective"}};
-  Choice dtype{"dtype",
-               "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
-               "(planned, not trained here)",
-               {"bf16", "fp16", "fp32", "tf32", "fp8"}};
-  Choice optimizer{"optimizer", "adamw keeps two moments, adafactor their row and column means", {"adamw", "adafactor"}};
-  Flag flash_attention{"flash_attention",
-                       "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false};
+  Choice recompute{"recompute",
+                   "what backward computes again instead of keeping it",
+                   {"none", "full", "selective"}};
+  Choice dtype{
+      "dtype",
+      "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
+      "(planned, not trained here)",
+      {"bf16", "fp16", "fp32", "tf32", "fp8"}};
+  Choice optimizer{"optimizer",
+                   "adamw keeps two moments, adafactor their row and column means",
+                   {"adamw", "adafactor"}};
+  Flag flash_attention{
+      "flash_attention",
+      "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false};
   Flag fused_kernels{"fused_kernels", "softmax with mask and scale in one kernel", false};
   // Our own trainers fuse it anyway.
-  Choice cross_entropy{"cross_entropy",
-                       "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
-                       "fused makes the gradient in the logits' place",
-                       {"plain", "fused"}};
-  Flag offload_activations{"offload_activations", "keep the inputs for recomputation in host memory", false};
+  Choice cross_entropy{
+      "cross_entropy",
+      "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
+      "fused makes the gradient in the logits' place",
+      {"plain", "fused"}};
+  Flag offload_activations{"offload_activations",
+                           "keep the inputs for recomputation in host memory", false};
 };
 // Hidden: plug-ins of several versions must not share it.
 [[gnu::visibility("hidden")]] inline constexpr CommonSettings common_settings;

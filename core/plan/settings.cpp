@@ -24,7 +24,8 @@ Settings Settings::shared_with(const Settings& other) const {
   Settings out;
   out.base_ = other.base_;
   for (std::size_t i = 0; i < size(); ++i)
-    if (const auto& value = (*this)[i]; value != (*out.base_)[i]) out.changed_.emplace_back(i, value);
+    if (const auto& value = (*this)[i]; value != (*out.base_)[i])
+      out.changed_.emplace_back(i, value);
   if (out.changed_.size() > size() / 2) return *this;
   out.changed_.shrink_to_fit();
   return out;

@@ -10,8 +10,8 @@
 
 namespace orch::plan {
 
-// The values of a strategy's parameters, in their order. Copies share them, and keep only what was set
-// since: a plan may have 200,000 runs, which differ in a few.
+// The values of a strategy's parameters, in their order. Copies share them, and keep only what was
+// set since: a plan may have 200,000 runs, which differ in a few.
 class Settings {
  public:
   Settings() = default;

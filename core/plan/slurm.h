@@ -32,13 +32,16 @@ Status check_environment_name(std::string_view text, const std::string& place);
 Status check_environment_value(std::string_view name, std::string_view value, bool expands,
                                const std::string& place);
 
-// Variables that must be set where a job runs, since its environment expands them: each with the name
-// of one that needs it. Those that the job sets itself are not among them; its setup may set any.
+// Variables that must be set where a job runs, since its environment expands them: each with the
+// name of one that needs it. Those that the job sets itself are not among them; its setup may set
+// any.
 std::map<std::string, std::string> needed_variables(const Slurm& job);
-// The word of a shell that such a variable is set to; nothing where it adds to itself and is not set.
+// The word of a shell that such a variable is set to; nothing where it adds to itself and is not
+// set.
 std::string expansion(const std::string& name, const std::string& value);
 
-// What is wrong where one of them is not set, for a person; `where` is "in the job", "on this machine".
+// What is wrong where one of them is not set, for a person; `where` is "in the job", "on this
+// machine".
 Error unset_variable(const std::string& variable, const std::string& name, std::string_view where);
 
 // Whether a variable, or a flag of a program, is called like something that nobody else should see:

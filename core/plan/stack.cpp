@@ -13,21 +13,21 @@
 namespace orch::plan {
 namespace {
 
-// How far a machine, and software, are off that nobody ever measured, and software on a machine where
-// it was never seen though both were: standard deviations of the logarithm. By whole sources left out
-// (core/decisions/calibration.md).
+// How far a machine, and software, are off that nobody ever measured, and software on a machine
+// where it was never seen though both were: standard deviations of the logarithm. By whole sources
+// left out (core/decisions/calibration.md).
 struct Doubts {
   double machine, stack, apart;
 };
 constexpr Doubts kTimeDoubts{0.2, 0.45, 0.25};
 constexpr Doubts kMemoryDoubts{0.1, 0.1, 0};
 
-// What software is doubted by on another machine with a GPU of this kind than its rows ran on, and for each
-// year that it is away from the time of the machine. Assumed.
+// What software is doubted by on another machine with a GPU of this kind than its rows ran on, and
+// for each year that it is away from the time of the machine. Assumed.
 constexpr double kElsewhere = 0.1, kPerYear = 0.1;
 
-// Times beyond the models of its rows up to which software is named beside an estimate: one that was
-// measured on another machine, and one that was on this.
+// Times beyond the models of its rows up to which software is named beside an estimate: one that
+// was measured on another machine, and one that was on this.
 constexpr double kSameSize = 1.5, kSameSizeHere = 4;
 
 // Software is some two years younger than the machine that it runs on.
@@ -42,8 +42,9 @@ void set_spread(Constant& spread, const char* name, const Stack& stack, bool apa
   const bool known = spread.origin.starts_with("fitted:");
   const double machines = known ? spread.value : doubts.machine;
   const double stacks = own ? own->value : doubts.stack;
-  const double both = known && own ? std::hypot(std::max(machines, stacks), apart ? doubts.apart : 0)
-                                   : std::hypot(machines, stacks);
+  const double both = known && own
+                          ? std::hypot(std::max(machines, stacks), apart ? doubts.apart : 0)
+                          : std::hypot(machines, stacks);
   spread.value = std::min(1.0, both);
   if (own) spread.origin = own->origin;
 }
@@ -56,7 +57,8 @@ bool stands_for(const Stack& stack, std::string_view strategy, std::string_view 
   });
 }
 
-// "a100" of a100-80g and of a100-pcie-40g, "rtx-4090" of itself: up to what follows the first number.
+// "a100" of a100-80g and of a100-pcie-40g, "rtx-4090" of itself: up to what follows the first
+// number.
 std::string_view chip_of(std::string_view gpu) {
   return gpu.substr(0, gpu.find('-', gpu.find_first_of("0123456789")));
 }
@@ -145,13 +147,13 @@ bool never_together(const Partition& machine, const Stack& stack) {
 
 Status check_stack(const Partition& partition, const std::string& name, const std::string& place) {
   if (partition.stacks.empty() || find_stack(partition, name)) return {};
-  const auto names =
-      mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
+  const auto names = mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
   const auto near = nearest(name, names);
-  return Error{place, fmt::format("no stack is called '{}'", printable(name)),
-               fmt::format("{}orch backends stacks lists them; one of your own is an entry of stacks.yaml "
-                           "beside the experiment",
-                           near ? fmt::format("did you mean '{}'? ", *near) : "")};
+  return Error{
+      place, fmt::format("no stack is called '{}'", printable(name)),
+      fmt::format("{}orch backends stacks lists them; one of your own is an entry of stacks.yaml "
+                  "beside the experiment",
+                  near ? fmt::format("did you mean '{}'? ", *near) : "")};
 }
 
 double farness(const Run& run, const OnStack& on) {
@@ -177,8 +179,7 @@ std::vector<const OnStack*> stacks_for(const Run& run) {
 
 const OnStack* nearest_stack(const Run& run, const std::vector<const OnStack*>& among) {
   if (among.size() < 2) return among.empty() ? nullptr : among.front();
-  return *std::ranges::min_element(among, {},
-                                   [&](const OnStack* on) { return farness(run, *on); });
+  return *std::ranges::min_element(among, {}, [&](const OnStack* on) { return farness(run, *on); });
 }
 
 const OnStack* stack_of(const Run& run) { return nearest_stack(run, stacks_for(run)); }

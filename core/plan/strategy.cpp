@@ -24,7 +24,8 @@ bool in_range(const Param& param, double number) {
   return (param.min == 0 && param.max == 0) || (number >= param.min && number <= param.max);
 }
 
-// Where some narrow number format may be planned, any may: whether a GPU has it is checked with the run.
+// Where some narrow number format may be planned, any may: whether a GPU has it is checked with the
+// run.
 bool is_format_like(const Param& param, std::string_view text) {
   return param.name == "dtype" && is_narrow(text) && std::ranges::any_of(param.choices, is_narrow);
 }
@@ -41,7 +42,8 @@ Result<Value> conform_choice(const Param& param, const Value& value, const std::
 }  // namespace
 
 std::string_view name(ParamType type) {
-  static constexpr std::array kNames{"true or false", "a whole number", "a number", "a choice", "a text"};
+  static constexpr std::array kNames{"true or false", "a whole number", "a number", "a choice",
+                                     "a text"};
   return kNames[static_cast<std::size_t>(type)];
 }
 

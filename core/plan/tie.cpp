@@ -12,8 +12,8 @@ namespace {
 
 // Of the log of a ratio on one machine, how much of the two spreads is left.
 constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
-// Half of a fitted stack's 90 % range on a machine that it was measured on. What is beyond is doubt about
-// the machine or the stack, and the same for both.
+// Half of a fitted stack's 90 % range on a machine that it was measured on. What is beyond is doubt
+// about the machine or the stack, and the same for both.
 constexpr double kFitted = 0.3;
 
 }  // namespace
@@ -59,8 +59,10 @@ std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs) {
   using Key = std::tuple<std::size_t, std::int64_t, std::size_t>;
   std::vector<Key> keys;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::pair machine(std::string_view(runs[i]->cluster->name), std::string_view(runs[i]->partition->name));
-    keys.emplace_back(sizes[i], runs[i]->model.seq, machines.try_emplace(machine, machines.size()).first->second);
+    const std::pair machine(std::string_view(runs[i]->cluster->name),
+                            std::string_view(runs[i]->partition->name));
+    keys.emplace_back(sizes[i], runs[i]->model.seq,
+                      machines.try_emplace(machine, machines.size()).first->second);
   }
   std::map<Key, std::size_t> numbers;
   for (const auto& key : keys) numbers[key];

@@ -29,16 +29,17 @@ struct TimesAsLong {
   bool on_one_machine = false;  // else the ranges of both decide
 };
 
-// On one machine, layouts in one stack share nearly all of their errors and different software those
-// of the machine, so that less of the two spreads is left in their ratio. Of different machines, or
-// of software that nobody measured, the errors may be opposite: the spreads add up.
+// On one machine, layouts in one stack share nearly all of their errors and different software
+// those of the machine, so that less of the two spreads is left in their ratio. Of different
+// machines, or of software that nobody measured, the errors may be opposite: the spreads add up.
 TimesAsLong times_as_long(const Timing& a, const Timing& b);
 
 // Whether 1 is within the range of their ratio.
 bool may_be_equal(const Timing& a, const Timing& b);
 
-// Days on different machines, of different sizes or sequence lengths are answers to different questions.
-// Which question each run is about: 0 for the smallest model, shortest sequence and first machine, and so on.
+// Days on different machines, of different sizes or sequence lengths are answers to different
+// questions. Which question each run is about: 0 for the smallest model, shortest sequence and
+// first machine, and so on.
 std::string machine_of(const Run& run);  // "dgx-h100/h100-80g"
 std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs);
 

@@ -13,7 +13,8 @@ namespace {
 
 std::vector<TrainingField> make_training_fields() {
   // In the order of TrainingField::member.
-  constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real, ParamType::text};
+  constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real,
+                              ParamType::text};
   std::vector<TrainingField> fields;
 #define ORCH_FIELD(type, name, value, min, max, doc) \
   fields.push_back({Param{#name, doc}.range(min, max), &Training::name});

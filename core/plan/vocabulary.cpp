@@ -17,7 +17,7 @@ constexpr bool kPlanned = true;
 // What is reached from a run by going through members.
 template <auto... members>
 Value read(const Run& run) {
-  return (run.* ... .*members);
+  return (run.*....*members);
 }
 
 // Nothing where all models of the family have the same.
@@ -29,7 +29,8 @@ Value read_size(const Run& run) {
 // The model's sizes that are no terms yet come behind those that are.
 std::vector<Term> with_sizes(std::vector<Term> terms) {
   const std::vector<Term> sizes{
-#define ORCH_SIZE(type, name, value, min, max, doc) {#name, #name, doc, "", kAll, read_size<Field::name>},
+#define ORCH_SIZE(type, name, value, min, max, doc) \
+  {#name, #name, doc, "", kAll, read_size<Field::name>},
       ORCH_SIZES(ORCH_SIZE)
 #undef ORCH_SIZE
   };
@@ -67,13 +68,15 @@ const std::vector<Term>& vocabulary() {
       {"params", "params", "parameters of the model", "params_b", kAll,
        [](const Run& r) -> Value { return r.model.params(); }},
       {"active_params", "active", "of them, those that a token of a mixture meets", "", kAll,
-       [](const Run& r) -> Value { return r.model.mixture() ? Value(r.model.active_params()) : Value(); },
+       [](const Run& r) -> Value {
+         return r.model.mixture() ? Value(r.model.active_params()) : Value();
+       },
        kPlanned},
       {"layers", "layers", "layers of the model", "", kAll, read<&Run::model, &Model::layers>},
       {"hidden", "hidden", "width of the model", "", kAll, read<&Run::model, &Model::hidden>},
       {"heads", "heads", "heads of attention", "", kAll, read<&Run::model, &Model::heads>},
-      {"head_dim", "head dim", "width of a head", "", kAll,
-       read<&Run::model, &Model::head_dim>, kPlanned},
+      {"head_dim", "head dim", "width of a head", "", kAll, read<&Run::model, &Model::head_dim>,
+       kPlanned},
       {"vocab", "vocab", "words of the vocabulary", "", kAll, read<&Run::model, &Model::vocab>},
       {"seq", "seq", "tokens of a sequence", "", kAll, read<&Run::model, &Model::seq>},
       {"tokens", "tokens", "tokens to train on", "", kLoss, read<&Run::tokens>, kPlanned},
@@ -109,7 +112,8 @@ const std::vector<Term>& vocabulary() {
 }
 
 bool is_of_model(std::string_view name) {
-  return name == "model" || name == "params" || std::ranges::any_of(kSizes, [&](const auto& size) { return name == size.name; });
+  return name == "model" || name == "params" ||
+         std::ranges::any_of(kSizes, [&](const auto& size) { return name == size.name; });
 }
 
 const Term* find_term(std::string_view name) {

@@ -21,7 +21,8 @@ struct Term {
   std::string_view meaning;  // "tensor-parallel ranks"
   std::string_view alias;    // what tables of measurements call it: "tp"; empty: the same
   Changes changes;
-  // Null: only logs, tables or a strategy's settings say it. Gives no value where a run has no such field.
+  // Null: only logs, tables or a strategy's settings say it. Gives no value where a run has no such
+  // field.
   Value (*read)(const Run&) = nullptr;
   bool planned = false;  // of a plan only: a record of what happened does not repeat it
 };

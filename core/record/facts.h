@@ -36,8 +36,8 @@ struct Submission {
 inline std::string comment_of(const std::string& submission_id) { return "orch:" + submission_id; }
 
 // The job id in what sbatch --parsable prints: a line "123" or "123;cluster"; or in what a local
-// supervisor writes, "<pid>.<start>". Other lines are a site's greetings; two ids are none, and neither
-// is a line that has no end: it may be half.
+// supervisor writes, "<pid>.<start>". Other lines are a site's greetings; two ids are none, and
+// neither is a line that has no end: it may be half.
 std::optional<std::string> parse_answer(std::string_view answer);
 
 // What an executor says of one task of a submission, in SLURM's words.

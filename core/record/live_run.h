@@ -20,11 +20,11 @@ struct LiveRun {
 
   // state.json, with the record's state: written when that changes for good (an end, an order to
   // cancel), so that it outlives what SLURM remembers.
-  bool heard = true;           // see Verdict; what is on disk was heard
-  bool cancel_asked = false;   // by orch cancel; a resume leaves it alone, a retry does not
+  bool heard = true;          // see Verdict; what is on disk was heard
+  bool cancel_asked = false;  // by orch cancel; a resume leaves it alone, a retry does not
   // The submission that orch cancels because it hangs, noted before the executor hears of it: how
-  // the job then ends, and who says so first, has no say in the reason. Another step than the last one then
-  // shows that the order did not get through.
+  // the job then ends, and who says so first, has no say in the reason. Another step than the last
+  // one then shows that the order did not get through.
   struct CancelledHang {
     std::string submission, reason;
     std::int64_t step = 0;

@@ -104,9 +104,8 @@ bool each_value(std::string_view line, const VisitText& visit) {
 
 bool read_object(std::string_view line, std::vector<NamedText>& out) {
   out.clear();
-  return each_value(line, [&](std::string_view name, std::string_view value) {
-    out.emplace_back(name, value);
-  });
+  return each_value(
+      line, [&](std::string_view name, std::string_view value) { out.emplace_back(name, value); });
 }
 
 void split_cells(std::string_view line, std::vector<std::string_view>& out) {

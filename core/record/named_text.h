@@ -11,9 +11,10 @@ namespace orch::record {
 // A name and its value, both as they were written but for their quotation marks.
 using NamedText = std::pair<std::string, std::string_view>;
 
-// Visits the values of an object that ends the line, as JSON or Python write one: {"loss": 2.5, 'lr':
-// 1e-4}. Names of an object inside are behind its own: "train/loss"; lists are left out. The texts are
-// valid during the visit only. False if there is no valid object; some values may have been visited by then.
+// Visits the values of an object that ends the line, as JSON or Python write one: {"loss": 2.5,
+// 'lr': 1e-4}. Names of an object inside are behind its own: "train/loss"; lists are left out. The
+// texts are valid during the visit only. False if there is no valid object; some values may have
+// been visited by then.
 using VisitText = std::function<void(std::string_view name, std::string_view value)>;
 bool each_value(std::string_view line, const VisitText& visit);
 bool read_object(std::string_view line, std::vector<NamedText>& out);

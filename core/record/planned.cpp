@@ -34,13 +34,14 @@ std::vector<Field> fields_of(const plan::Run& run, bool training) {
   if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
   for (const auto& term : plan::vocabulary()) {
     if (term.planned || !term.read) continue;
-    if (const auto value = term.read(run); plan::is_given(value) && !is_empty(value)) out.set(term.name, value);
+    if (const auto value = term.read(run); plan::is_given(value) && !is_empty(value))
+      out.set(term.name, value);
   }
   if (!training) return std::move(out.fields);
   for (const auto& field : plan::training_fields())
-    out.set(field.param.name,
-            std::visit([&](auto member) { return plan::Value(run.training.*member); },
-                       field.member));
+    out.set(
+        field.param.name,
+        std::visit([&](auto member) { return plan::Value(run.training.*member); }, field.member));
   return std::move(out.fields);
 }
 

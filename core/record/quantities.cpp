@@ -56,22 +56,18 @@ const std::vector<Quantity>& quantities() {
   static const std::vector<Quantity> kAll{
       {"peak_memory_bytes", "peak memory (GiB)", "peak GiB", Dimension::memory, Better::lower, 4,
        [](const M& m) { return maybe(m.peak_memory_bytes); },
-       [](const E& e) {
-         return ranged(e.peak_memory, e.memory_low, e.memory_high);
-       },
-       "memory"},
+       [](const E& e) { return ranged(e.peak_memory, e.memory_low, e.memory_high); }, "memory"},
       {"step_seconds", "seconds per step", "step s", Dimension::seconds, Better::lower, 3,
        [](const M& m) { return m.step_seconds; },
-       [](const E& e) { return ranged(e.step_seconds, e.step_low, e.step_high); },
-       "step"},
-      {"tflops_per_gpu", "TFLOPs per GPU (megatron)", "TFLOPs", Dimension::tflops, Better::higher, 6,
-       [](const M& m) { return megatron_tflops(m); },
+       [](const E& e) { return ranged(e.step_seconds, e.step_low, e.step_high); }, "step"},
+      {"tflops_per_gpu", "TFLOPs per GPU (megatron)", "TFLOPs", Dimension::tflops, Better::higher,
+       6, [](const M& m) { return megatron_tflops(m); },
        [](const E& e) { return known(e.tflops_per_gpu); }},
       {"tokens_per_second", "tokens per second", "tokens/s", Dimension::tokens, Better::higher, 7,
        [](const M& m) { return maybe(m.tokens_per_second); },
        [](const E& e) { return known(e.tokens_per_second); }},
-      {"days_per_100b_tokens", "days per 100B tokens", "days/100B", Dimension::days, Better::lower, 0,
-       [](const M& m) { return days_per_100b_tokens(m); },
+      {"days_per_100b_tokens", "days per 100B tokens", "days/100B", Dimension::days, Better::lower,
+       0, [](const M& m) { return days_per_100b_tokens(m); },
        [](const E& e) { return known(e.days_per_100b_tokens); }},
       {"days_to_train", "days to train", "days", Dimension::days, Better::lower, 2, nullptr,
        [](const E& e) { return with_step_range(e.days_to_train, e); }, "days", kPlanned},
@@ -81,26 +77,26 @@ const std::vector<Quantity>& quantities() {
       {"last_loss", "loss", "loss", Dimension::loss, Better::lower, 8,
        [](const M& m) { return maybe(m.last_loss); }},
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},
-      {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step", Dimension::traffic,
-       Better::lower, kUnshown, nullptr,
+      {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step",
+       Dimension::traffic, Better::lower, kUnshown, nullptr,
        [](const E& e) { return told(e.communicated, e); }},
       {"bubble", "share of a step that stages are idle (%)", "bubble", Dimension::share,
-       Better::lower, kUnshown, nullptr,
-       [](const E& e) { return told(e.bubble, e); }},
-      {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory, Better::lower,
-       kUnshown, [](const M& m) { return maybe(m.host_memory_bytes); },
+       Better::lower, kUnshown, nullptr, [](const E& e) { return told(e.bubble, e); }},
+      {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory,
+       Better::lower, kUnshown, [](const M& m) { return maybe(m.host_memory_bytes); },
        [](const E& e) { return told(e.host_memory, e); }},
-      {"others_share", "share of the machine that other programs used (%)", "others", Dimension::share,
-       Better::neither, kUnshown},
-      {"clock_mhz", "clock of the cores or GPUs (MHz)", "MHz", Dimension::clock, Better::neither, kUnshown},
+      {"others_share", "share of the machine that other programs used (%)", "others",
+       Dimension::share, Better::neither, kUnshown},
+      {"clock_mhz", "clock of the cores or GPUs (MHz)", "MHz", Dimension::clock, Better::neither,
+       kUnshown},
       {"usable_memory_bytes", "memory that a run can use (GiB)", "usable GiB", Dimension::memory,
-       Better::neither, kUnshown, nullptr,
-       [](const E& e) { return known(e.usable_memory); }, "", kPlanned},
-      {"tflops_per_gpu_simple", "TFLOPs per GPU (simple)", "TFLOPs", Dimension::tflops, Better::higher,
-       kUnshown, nullptr, [](const E& e) { return known(e.tflops_per_gpu_simple); }, "",
+       Better::neither, kUnshown, nullptr, [](const E& e) { return known(e.usable_memory); }, "",
        kPlanned},
-      {"mfu", "share of the datasheet's FLOPs (%)", "MFU", Dimension::share, Better::higher, kUnshown,
-       nullptr, [](const E& e) { return known(e.mfu); }, "", kPlanned},
+      {"tflops_per_gpu_simple", "TFLOPs per GPU (simple)", "TFLOPs", Dimension::tflops,
+       Better::higher, kUnshown, nullptr, [](const E& e) { return known(e.tflops_per_gpu_simple); },
+       "", kPlanned},
+      {"mfu", "share of the datasheet's FLOPs (%)", "MFU", Dimension::share, Better::higher,
+       kUnshown, nullptr, [](const E& e) { return known(e.mfu); }, "", kPlanned},
   };
   return kAll;
 }
@@ -163,7 +159,8 @@ namespace {
 std::optional<double> global_batch(const Record& record) {
   const auto field = [&](const char* name) { return positive(record.field_number(name)); };
   if (const auto said = field("global_batch")) return said;
-  const auto micro = field("micro_batch"), steps = field("accumulate"), data = field("data_parallel");
+  const auto micro = field("micro_batch"), steps = field("accumulate"),
+             data = field("data_parallel");
   if (!micro || !steps || !data) return std::nullopt;
   return *micro * *steps * *data;
 }

@@ -46,8 +46,8 @@ Quantity::Value estimated(const Quantity& quantity, const plan::Estimate& from);
 Quantity::Value measured(const Quantity& quantity, const Record& record);
 Quantity::Value estimated(const Quantity& quantity, const Record& record);
 
-// From this share of a machine on that other programs use (others_share), what is measured there is of a busy
-// machine. Assumed: repeats on an idle one differ by half as much.
+// From this share of a machine on that other programs use (others_share), what is measured there is
+// of a busy machine. Assumed: repeats on an idle one differ by half as much.
 inline constexpr double kBusyShare = 0.1;
 
 // The number in the unit that people read: GiB, GB, percent.

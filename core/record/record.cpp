@@ -89,7 +89,9 @@ void Record::set(std::string_view name, plan::Value value, bool assumed) {
       held.assumed = assumed;
       return;
     }
-  const auto comes_before = [](std::size_t place, const Field& held) { return place < place_of(held.name); };
+  const auto comes_before = [](std::size_t place, const Field& held) {
+    return place < place_of(held.name);
+  };
   const auto after = std::upper_bound(fields.begin(), fields.end(), place_of(name), comes_before);
   fields.insert(after, Field{std::string(name), std::move(value), assumed});
 }

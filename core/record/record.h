@@ -9,9 +9,9 @@
 
 #include "core/plan/estimate.h"
 #include "core/plan/value.h"
+#include "core/record/states.h"
 #include "core/record/statistics/interval.h"
 #include "core/record/statistics/steps.h"
-#include "core/record/states.h"
 
 namespace orch::record {
 

@@ -40,8 +40,8 @@ void members(auto& io, Is<OddNode> auto& node) {
   each(io, "name", node.name, "value", node.value, "typical", node.typical, "what", node.what);
 }
 void members(auto& io, Is<Spike> auto& spike) {
-  each(io, "step", spike.step, "before", spike.before, "peak", spike.peak,
-       "recovered", spike.recovered, "at_resume", spike.at_resume);
+  each(io, "step", spike.step, "before", spike.before, "peak", spike.peak, "recovered",
+       spike.recovered, "at_resume", spike.at_resume);
 }
 void members(auto& io, Is<Tflops> auto& tflops) {
   each(io, "per_gpu", tflops.value, "convention", tflops.convention, "computed", tflops.computed);
@@ -54,31 +54,30 @@ void members(auto& io, Is<statistics::Window> auto& window) {
        "rule", window.rule);
 }
 void members(auto& io, Is<statistics::Interval> auto& step) {
-  each(io, "step_seconds", step.value, "step_low", step.low, "step_high", step.high,
-       "step_count", step.n);
+  each(io, "step_seconds", step.value, "step_low", step.low, "step_high", step.high, "step_count",
+       step.n);
 }
 void members(auto& io, Is<Origin> auto& origin) {
-  each(io, "kind", origin.kind, "file", origin.file, "first_line", origin.first_line,
-       "last_line", origin.last_line, "date", origin.date, "start", origin.start, "end", origin.end,
-       "experiment", origin.experiment, "experiment_file", origin.experiment_file,
-       "cluster_file", origin.cluster_file, "commit", origin.commit, "job", origin.job,
-       "nodes", origin.nodes, "versions", origin.versions);
+  each(io, "kind", origin.kind, "file", origin.file, "first_line", origin.first_line, "last_line",
+       origin.last_line, "date", origin.date, "start", origin.start, "end", origin.end,
+       "experiment", origin.experiment, "experiment_file", origin.experiment_file, "cluster_file",
+       origin.cluster_file, "commit", origin.commit, "job", origin.job, "nodes", origin.nodes,
+       "versions", origin.versions);
 }
 void members(auto& io, Is<Measurement> auto& measured) {
   io.step(measured.step_seconds);
-  each(io, "step_seconds_from", measured.step_seconds_from, "window", measured.window,
-       "odd_steps", measured.odd_steps, "odd_step_count", measured.odd_step_count,
-       "odd_nodes", measured.odd_nodes, "tokens_per_second", measured.tokens_per_second,
-       "days_per_100b_tokens", measured.days_per_100b_tokens, "tflops", measured.tflops,
-       "peak_memory_bytes", measured.peak_memory_bytes,
-       "peak_memory_from", measured.peak_memory_from,
+  each(io, "step_seconds_from", measured.step_seconds_from, "window", measured.window, "odd_steps",
+       measured.odd_steps, "odd_step_count", measured.odd_step_count, "odd_nodes",
+       measured.odd_nodes, "tokens_per_second", measured.tokens_per_second, "days_per_100b_tokens",
+       measured.days_per_100b_tokens, "tflops", measured.tflops, "peak_memory_bytes",
+       measured.peak_memory_bytes, "peak_memory_from", measured.peak_memory_from,
        "host_memory_bytes", measured.host_memory_bytes, "gpu_hours", measured.gpu_hours,
-       "last_loss", measured.last_loss, "steps", measured.steps,
-       "steps_planned", measured.steps_planned, "restarts", measured.restarts,
-       "repeated_steps", measured.repeated_steps, "skipped_steps", measured.skipped_steps,
-       "nan_steps", measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks,
-       "losses", measured.losses, "resumes", measured.resumes, "spikes", measured.spikes,
-       "time_items", measured.time_items);
+       "last_loss", measured.last_loss, "steps", measured.steps, "steps_planned",
+       measured.steps_planned, "restarts", measured.restarts, "repeated_steps",
+       measured.repeated_steps, "skipped_steps", measured.skipped_steps, "nan_steps",
+       measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks, "losses",
+       measured.losses, "resumes", measured.resumes, "spikes", measured.spikes, "time_items",
+       measured.time_items);
 }
 void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);
@@ -194,7 +193,8 @@ struct Reader {
       return json.is_array() && json.size() == 3 && json[0].is_number() && json[1].is_number() &&
              json[2].is_number();
     if constexpr (Is<T, StepPoint>)
-      return json.is_array() && json.size() == 2 && json[0].is_number_integer() && json[1].is_number();
+      return json.is_array() && json.size() == 2 && json[0].is_number_integer() &&
+             json[1].is_number();
     return true;
   }
   template <class T>
@@ -204,7 +204,7 @@ struct Reader {
       if (fits<T>(item)) read(item, to.emplace_back());
   }
   template <class T>
-    requires std::is_aggregate_v<T>
+  requires std::is_aggregate_v<T>
   static void read(const Json& json, T& to) {
     Reader reader{json};
     if (json.is_object()) members(reader, to);
@@ -281,7 +281,8 @@ Record record_of(const Json& from) {
     io("estimated", out.estimated.emplace());
   for (const auto& quantity : quantities()) {
     std::optional<double> stated;
-    if (!quantity.measured) Reader{from.value("measured", Json::object())}(quantity.name.data(), stated);
+    if (!quantity.measured)
+      Reader{from.value("measured", Json::object())}(quantity.name.data(), stated);
     if (stated) out.measured.stated.emplace(quantity.name, *stated);
   }
   return out;

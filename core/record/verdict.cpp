@@ -26,9 +26,9 @@ bool waits(const JobFact& job) {
 
 // A job that is COMPLETING may still be requeued, so what it said last is not the end.
 bool runs(const JobFact& job) {
-  return contains({"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT",
-                   "STOPPED"},
-                  job.state);
+  return contains(
+      {"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"},
+      job.state);
 }
 
 constexpr double kHangSteps = 20;  // without one in the time of so many, a run hangs

@@ -24,10 +24,11 @@ struct Evidence {
   bool executor_answered = false;          // whether it could be asked at all
   std::vector<const Attempt*> attempts;    // of this phase and submission, in order
   std::optional<Progress> progress;        // of the last attempt
-  std::function<Confession()> confession;  // of the last attempt's log, which may be long; may be null
-  std::int64_t steps = 0;                  // that the run has, over all phases
-  double step_seconds = 0;                 // as estimated, for the hang
-  double hang_seconds = 600;               // without a step for so long and many steps' time, it hangs
+  std::function<Confession()>
+      confession;             // of the last attempt's log, which may be long; may be null
+  std::int64_t steps = 0;     // that the run has, over all phases
+  double step_seconds = 0;    // as estimated, for the hang
+  double hang_seconds = 600;  // without a step for so long and many steps' time, it hangs
 };
 
 // What became of the phase. Absence is never success: finished is what a status.json calls

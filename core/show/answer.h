@@ -16,7 +16,8 @@
 #include "core/plan/value.h"
 #include "core/show/screen.h"
 
-// What a verb answers: tables and sentences, which one room shows on a terminal, as Markdown, as CSV and as JSON.
+// What a verb answers: tables and sentences, which one room shows on a terminal, as Markdown, as
+// CSV and as JSON.
 namespace orch::show {
 
 using plan::Value;
@@ -38,7 +39,8 @@ struct Cell {
   Cell(double number) : Cell(Value(number)) {}
   template <std::integral Whole>
   Cell(Whole number) : Cell(Value(static_cast<std::int64_t>(number))) {}
-  Cell(Value known) : value(std::move(known)), text(plan::is_given(value) ? plan::plain(value) : "") {}
+  Cell(Value known)
+      : value(std::move(known)), text(plan::is_given(value) ? plan::plain(value) : "") {}
   Cell(Value known, std::string shown) : value(std::move(known)), text(std::move(shown)) {}
 };
 
@@ -58,10 +60,10 @@ struct Table {
   std::string title = {};  // a heading
   std::vector<Column> columns = {};
   std::size_t rows = 0;
-  std::vector<std::string> above = {};                      // lines
-  std::optional<std::vector<std::size_t>> first = {};       // the rows that a terminal has; none: all
-  std::string others = {};                                  // what is said of those that it has not
-  std::string below = {};                                   // lines
+  std::vector<std::string> above = {};                 // lines
+  std::optional<std::vector<std::size_t>> first = {};  // the rows that a terminal has; none: all
+  std::string others = {};                             // what is said of those that it has not
+  std::string below = {};                              // lines
   std::function<Mark(std::size_t row)> mark = {};
 };
 
@@ -96,14 +98,17 @@ struct Answer {
 template <class Row>
 class Columns {
  public:
-  explicit Columns(std::vector<Row> rows) : held_(std::make_shared<Held>(Held{std::move(rows), {}})) {
+  explicit Columns(std::vector<Row> rows)
+      : held_(std::make_shared<Held>(Held{std::move(rows), {}})) {
     for (const auto& row : held_->own) held_->rows.push_back(&row);
   }
-  explicit Columns(std::vector<const Row*> rows) : held_(std::make_shared<Held>(Held{{}, std::move(rows)})) {}
+  explicit Columns(std::vector<const Row*> rows)
+      : held_(std::make_shared<Held>(Held{{}, std::move(rows)})) {}
 
   template <class Read>  // what a cell is made of, for a const Row&
   Column& add(std::string name, std::string title, int rank, Read read) {
-    return all_.emplace_back(Column{std::move(name), std::move(title), rank, reader(std::move(read))});
+    return all_.emplace_back(
+        Column{std::move(name), std::move(title), rank, reader(std::move(read))});
   }
   Column& add(Column column) { return all_.emplace_back(std::move(column)); }
   // For programs alone.
@@ -113,14 +118,18 @@ class Columns {
   }
   template <class Read>
   std::function<Cell(std::size_t)> reader(Read read) const {
-    return [held = held_, read = std::move(read)](std::size_t row) { return Cell(read(*held->rows[row])); };
+    return [held = held_, read = std::move(read)](std::size_t row) {
+      return Cell(read(*held->rows[row]));
+    };
   }
   Column* find(std::string_view name) {
     const auto found = std::ranges::find(all_, name, &Column::name);
     return found == all_.end() ? nullptr : &*found;
   }
   const std::vector<const Row*>& rows() const { return held_->rows; }
-  bool has(std::string_view name) const { return std::ranges::find(all_, name, &Column::name) != all_.end(); }
+  bool has(std::string_view name) const {
+    return std::ranges::find(all_, name, &Column::name) != all_.end();
+  }
   Table table(std::string name, std::string title = {}) {
     return {std::move(name), std::move(title), std::move(all_), held_->rows.size()};
   }

@@ -15,7 +15,10 @@ struct Filled {
   const Column* column = nullptr;
   std::vector<std::string> texts;
 
-  bool is_blank() const { return std::all_of(texts.begin() + 1, texts.end(), [](const auto& text) { return text.empty(); }); }
+  bool is_blank() const {
+    return std::all_of(texts.begin() + 1, texts.end(),
+                       [](const auto& text) { return text.empty(); });
+  }
   std::size_t width() const {
     std::size_t widest = 0;
     for (const auto& text : texts) widest = std::max(widest, display_width(text));
@@ -40,7 +43,8 @@ std::string same_in_all(const Column& column, std::size_t rows) {
 }
 
 // The columns for people in which something stands; those that say the same of all rows are told.
-std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& rows, std::vector<std::string>& told) {
+std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& rows,
+                           std::vector<std::string>& told) {
   std::vector<Filled> out;
   for (const auto& column : table.columns) {
     if (column.title.empty()) continue;
@@ -61,7 +65,8 @@ void leave_out(std::vector<Filled>& columns, const Screen& screen) {
   const auto width = [&] {
     std::size_t sum = 0;
     for (const auto& each : columns) {
-      const auto own = each.column->gives_way ? std::min(each.width(), 2 * screen.width / 5) : each.width();
+      const auto own =
+          each.column->gives_way ? std::min(each.width(), 2 * screen.width / 5) : each.width();
       sum += rank(each) == kBelow ? 0 : own + 2;
     }
     return sum;
@@ -95,8 +100,12 @@ void shorten(std::vector<Filled>& columns, const Screen& screen) {
 std::string left_out_text(const Rows& all, const std::vector<Filled>& shown) {
   std::vector<std::string> missing;
   for (const auto& title : all.front())
-    if (std::ranges::none_of(shown, [&](const Filled& each) { return each.column->title == title; })) missing.push_back(title);
-  return missing.empty() ? "" : "no room here for: " + join(missing, ", ") + " (--format md has all columns)\n";
+    if (std::ranges::none_of(shown,
+                             [&](const Filled& each) { return each.column->title == title; }))
+      missing.push_back(title);
+  return missing.empty()
+             ? ""
+             : "no room here for: " + join(missing, ", ") + " (--format md has all columns)\n";
 }
 
 std::string_view code(Mark mark) {
@@ -104,7 +113,8 @@ std::string_view code(Mark mark) {
 }
 
 // A line of the grid for each row: only where no row goes on below itself.
-std::string colored(const std::string& text, const Table& table, const std::vector<std::size_t>& rows, const Screen& screen) {
+std::string colored(const std::string& text, const Table& table,
+                    const std::vector<std::size_t>& rows, const Screen& screen) {
   const auto lines = split(text, '\n');
   if (!screen.color || !table.mark || lines.size() != rows.size() + 2) return text;
   std::string out = lines.front() + "\n";
@@ -117,24 +127,33 @@ std::string colored(const std::string& text, const Table& table, const std::vect
 }
 
 std::string paragraphs(const std::string& lines, const Screen& screen) {
-  if (lines.empty() || !screen.markdown) return wrap(lines.empty() || lines.ends_with('\n') ? lines : lines + "\n", screen);
+  if (lines.empty() || !screen.markdown)
+    return wrap(lines.empty() || lines.ends_with('\n') ? lines : lines + "\n", screen);
   std::string out;
-  for (const auto& line : split(lines.ends_with('\n') ? lines.substr(0, lines.size() - 1) : lines, '\n'))
-    out += line.starts_with(' ') ? "- " + markdown_text(trim(line)) + "\n" : (out.empty() ? "" : "\n") + markdown_text(line) + "\n";
+  for (const auto& line :
+       split(lines.ends_with('\n') ? lines.substr(0, lines.size() - 1) : lines, '\n'))
+    out += line.starts_with(' ') ? "- " + markdown_text(trim(line)) + "\n"
+                                 : (out.empty() ? "" : "\n") + markdown_text(line) + "\n";
   return out;
 }
 
 std::string label(const Finding& finding) {
-  return finding.kind == "answer" ? "Answer: " : finding.kind == "sure" ? "How sure: " : finding.kind == "nearby" ? "Not listed: " : "";
+  return finding.kind == "answer"   ? "Answer: "
+         : finding.kind == "sure"   ? "How sure: "
+         : finding.kind == "nearby" ? "Not listed: "
+                                    : "";
 }
 
 std::string text(const Findings& findings, const Screen& screen) {
-  std::string out = findings.title.empty() || findings.list.empty() ? "" : heading(findings.title, screen);
+  std::string out =
+      findings.title.empty() || findings.list.empty() ? "" : heading(findings.title, screen);
   for (const auto& each : findings.list) {
     if (each.text.empty()) continue;
     const auto said = label(each) + each.text + (each.text.ends_with('\n') ? "" : "\n");
-    out += each.mark == Mark::none || screen.markdown ? paragraphs(said, screen)
-                                                      : paint(trim(wrap(said, screen)), each.mark == Mark::bad ? "31" : "1", screen) + "\n";
+    out +=
+        each.mark == Mark::none || screen.markdown
+            ? paragraphs(said, screen)
+            : paint(trim(wrap(said, screen)), each.mark == Mark::bad ? "31" : "1", screen) + "\n";
   }
   return out;
 }
@@ -143,7 +162,8 @@ std::string text(const Details& details, const Screen& screen) {
   if (details.title.empty()) return "";
   auto out = heading(details.title, screen);
   for (const auto& [name, value] : details.pairs)
-    out += paragraphs((screen.markdown ? "" : "  ") + name + ": " + printable(plan::plain(value)) + "\n", screen);
+    out += paragraphs(
+        (screen.markdown ? "" : "  ") + name + ": " + printable(plan::plain(value)) + "\n", screen);
   return out;
 }
 
@@ -167,7 +187,9 @@ Table table_of(std::string title, Rows rows) {
   out.rows = held->size() - 1;
   for (std::size_t c = 0; c < held->front().size(); ++c) {
     const auto& head = held->front()[c];
-    out.columns.push_back({{}, head.empty() ? " " : head, 0, [held, c](std::size_t row) -> Cell { return (*held)[row + 1][c]; }});
+    out.columns.push_back({{}, head.empty() ? " " : head, 0, [held, c](std::size_t row) -> Cell {
+                             return (*held)[row + 1][c];
+                           }});
   }
   return out;
 }
@@ -180,7 +202,8 @@ std::string text(const Table& table, const Screen& screen) {
   if (!told.empty()) above = "all runs: " + join(told, ", ") + "\n";
   for (const auto& line : table.above) above += line + "\n";
   auto out = table.title.empty() ? std::string() : heading(table.title, screen);
-  if (!above.empty()) out += paragraphs(above, screen) + (screen.markdown && !columns.empty() ? "\n" : "");
+  if (!above.empty())
+    out += paragraphs(above, screen) + (screen.markdown && !columns.empty() ? "\n" : "");
   if (columns.empty()) return out + paragraphs(table.below, screen);
   const auto all = rows_of(columns);
   if (!screen.markdown) leave_out(columns, screen);
@@ -188,8 +211,10 @@ std::string text(const Table& table, const Screen& screen) {
   if (!screen.markdown) shorten(columns, screen);
   out += colored(grid(rows_of(columns), screen), table, rows, screen) + wrap(missing, screen);
   if (rows.size() < table.rows)
-    out += fmt::format("… and {} {} (--top 0 shows all)\n", group_digits(static_cast<double>(table.rows - rows.size())), table.others);
-  return out + (screen.markdown && !table.below.empty() ? "\n" : "") + paragraphs(table.below, screen);
+    out += fmt::format("… and {} {} (--top 0 shows all)\n",
+                       group_digits(static_cast<double>(table.rows - rows.size())), table.others);
+  return out + (screen.markdown && !table.below.empty() ? "\n" : "") +
+         paragraphs(table.below, screen);
 }
 
 static std::string title_text(const std::string& title, const Screen& screen) {
@@ -197,7 +222,8 @@ static std::string title_text(const std::string& title, const Screen& screen) {
   const auto end = std::min(title.find('\n'), title.size());
   const auto first = title.substr(0, end), rest = std::string(trim(title.substr(end)));
   const auto more = rest.empty() ? "" : paragraphs(title.substr(end + 1), screen);
-  if (screen.markdown) return "# " + markdown_text(first) + "\n" + (more.empty() ? "" : "\n") + more;
+  if (screen.markdown)
+    return "# " + markdown_text(first) + "\n" + (more.empty() ? "" : "\n") + more;
   return paint(trim(wrap(first + "\n", screen)), "1", screen) + "\n" + more;
 }
 

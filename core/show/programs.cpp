@@ -45,11 +45,14 @@ Json row_json(const Table& table, std::size_t row) {
   Json out = Json::object();
   for (const auto& column : table.columns)
     if (!column.name.empty())
-      for_each_value(column, column.cell(row), [&](const std::string& name, const Value& value) { out[name] = json_value(value); });
+      for_each_value(column, column.cell(row), [&](const std::string& name, const Value& value) {
+        out[name] = json_value(value);
+      });
   return out;
 }
 
-// Indented by so many columns. Texts of users may hold anything; what is not UTF-8 is replaced, never thrown at them.
+// Indented by so many columns. Texts of users may hold anything; what is not UTF-8 is replaced,
+// never thrown at them.
 std::string dumped(const Json& json, std::size_t columns) {
   std::string out;
   for (const char c : json.dump(2, ' ', false, Json::error_handler_t::replace)) {
@@ -77,7 +80,9 @@ class Document {
   void end() { print_(text_ + "\n}\n"); }
 
  private:
-  std::string begin(const std::string& name) { return std::exchange(comma_, ",\n  ") + dumped(name, 0) + ": "; }
+  std::string begin(const std::string& name) {
+    return std::exchange(comma_, ",\n  ") + dumped(name, 0) + ": ";
+  }
 
   const Print& print_;
   std::string text_, comma_ = "{\n  ";
@@ -85,7 +90,8 @@ class Document {
 
 const Table* first_table(const Answer& answer) {
   for (const auto& section : answer.sections)
-    if (const auto* table = std::get_if<Table>(&section); table && !table->name.empty()) return table;
+    if (const auto* table = std::get_if<Table>(&section); table && !table->name.empty())
+      return table;
   return nullptr;
 }
 
@@ -98,13 +104,16 @@ void print_csv(const Answer& answer, const Print& print) {
   std::vector<CsvCell> cells;
   for (const auto& column : table->columns)
     if (!column.name.empty())
-      for_each_value(column, {}, [&](const std::string& name, const Value&) { cells.emplace_back(name); });
+      for_each_value(column, {},
+                     [&](const std::string& name, const Value&) { cells.emplace_back(name); });
   out.row(cells);
   for (std::size_t row = 0; row < table->rows; ++row) {
     cells.clear();
     for (const auto& column : table->columns)
       if (!column.name.empty())
-        for_each_value(column, column.cell(row), [&](const std::string&, const Value& value) { cells.push_back(csv_cell(value)); });
+        for_each_value(column, column.cell(row), [&](const std::string&, const Value& value) {
+          cells.push_back(csv_cell(value));
+        });
     out.row(cells);
   }
   print(out.text());
@@ -117,7 +126,8 @@ void print_json(const Answer& answer, const Print& print) {
   std::vector<const Finding*> findings;
   for (const auto& section : answer.sections) {
     if (const auto* table = std::get_if<Table>(&section); table && !table->name.empty())
-      document.add_list(table->name, table->rows, [&](std::size_t row) { return row_json(*table, row); });
+      document.add_list(table->name, table->rows,
+                        [&](std::size_t row) { return row_json(*table, row); });
     if (const auto* details = std::get_if<Details>(&section); details && !details->name.empty()) {
       Json pairs = Json::object();
       for (const auto& [name, value] : details->pairs) pairs[name] = json_value(value);
@@ -136,7 +146,8 @@ void print_json(const Answer& answer, const Print& print) {
 std::string text_as(std::string_view format, const Answer& answer, const Screen& screen) {
   if (format != "json" && format != "csv") return text(answer, screen);
   std::string out;
-  (format == "json" ? print_json : print_csv)(answer, [&](const std::string& more) { out += more; });
+  (format == "json" ? print_json : print_csv)(answer,
+                                              [&](const std::string& more) { out += more; });
   return out;
 }
 

@@ -1,8 +1,9 @@
+#include "core/show/screen.h"
+
 #include <algorithm>
 #include <cctype>
 
 #include "core/base/text.h"
-#include "core/show/screen.h"
 
 namespace orch::show {
 namespace {

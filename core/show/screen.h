@@ -18,8 +18,8 @@ struct Screen {
 // A table of texts: the first row is the head.
 using Rows = std::vector<std::vector<std::string>>;
 
-// Columns of numbers are set to the right; a last column of text goes below its row where the screen
-// is too narrow for it.
+// Columns of numbers are set to the right; a last column of text goes below its row where the
+// screen is too narrow for it.
 std::string grid(const Rows& rows, const Screen& screen);
 std::size_t width_of(const Rows& rows);  // of the grid
 

@@ -1,16 +1,15 @@
-/* The border between orch and a backend: plain C, versioned, no exceptions across it. The one public
- * header of orch; it needs no other.
+/* The border between orch and a backend: plain C, versioned, no exceptions across it. The one
+ * public header of orch; it needs no other.
  *
- * A backend is a shared library `orch-<name>.abi3.so`, 3 being the major version of this header, that
- * exports
- *     const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
- * The host opens only files of its own major version, so that those for several can lie in one folder.
- * Within a major version, structs only grow at their end, every one of them: whoever reads a struct
- * looks at its struct_size (or the array's element size) before a newer field, and goes through an array
- * by its element size.
- * Strings are NUL-terminated UTF-8 and belong to whoever passed them; what a backend describes
- * lives as long as the process (plug-ins are never unloaded), what it passes to the sink is copied.
- * The functions may be called from several threads at once. C++ authors: see orch/spec.h. */
+ * A backend is a shared library `orch-<name>.abi3.so`, 3 being the major version of this header,
+ * that exports const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
+ * The host opens only files of its own major version, so that those for several can lie in one
+ * folder. Within a major version, structs only grow at their end, every one of them: whoever reads
+ * a struct looks at its struct_size (or the array's element size) before a newer field, and goes
+ * through an array by its element size. Strings are NUL-terminated UTF-8 and belong to whoever
+ * passed them; what a backend describes lives as long as the process (plug-ins are never unloaded),
+ * what it passes to the sink is copied. The functions may be called from several threads at once.
+ * C++ authors: see orch/spec.h. */
 #ifndef ORCH_BACKEND_H
 #define ORCH_BACKEND_H
 
@@ -43,9 +42,10 @@ typedef struct orch_param {
   uint32_t type;
   const orch_value* default_value; /* NULL, or not given: the user must set it */
   const char* const* choices;      /* NULL-terminated; for ORCH_CHOICE */
-  double min, max;            /* both 0: unbounded */
+  double min, max;                 /* both 0: unbounded */
   const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
-  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", with which its name begins */
+  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", with which
+                         its name begins */
 } orch_param;
 
 typedef struct orch_strategy {
@@ -59,7 +59,8 @@ typedef struct orch_strategy {
 /* ---- a run, as a backend sees it ---- */
 
 /* A size of the model by its name in Lua ("layers", "kv_heads", ...); a flag is 0 or 1. Those that
- * are not in the list are 0, or have their usual value (orch/spec.h knows it): a new size is no new version. */
+ * are not in the list are 0, or have their usual value (orch/spec.h knows it): a new size is no new
+ * version. */
 typedef struct orch_size {
   const char* name;
   double value;
@@ -67,8 +68,9 @@ typedef struct orch_size {
 
 typedef struct orch_run {
   uint32_t struct_size;
-  uint32_t strategy;        /* index into the backend's strategies */
-  const orch_value* values; /* in the order of that strategy's params, defaults filled in: see orch_value_at */
+  uint32_t strategy; /* index into the backend's strategies */
+  const orch_value*
+      values; /* in the order of that strategy's params, defaults filled in: see orch_value_at */
   uint32_t n_values;
   uint32_t value_size;    /* sizeof(orch_value) where the host was built */
   const char* family;     /* gpt, llama, ...; what it computes is in the sizes */
@@ -78,11 +80,12 @@ typedef struct orch_run {
   int64_t gpus, nodes, gpus_per_node;
   int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
   int64_t micro_batch, accumulate, global_batch;
-  double usable_memory; /* bytes of a GPU that a process can allocate; 0: not known */
+  double usable_memory;    /* bytes of a GPU that a process can allocate; 0: not known */
   int64_t gpus_per_domain; /* that the fast links join, of one node or several; 0: not known */
 } orch_run;
 
-/* The i-th value and the i-th size of a run, whose elements may be larger than they are known here. */
+/* The i-th value and the i-th size of a run, whose elements may be larger than they are known here.
+ */
 static inline const orch_value* orch_value_at(const orch_run* run, uint32_t i) {
   return (const orch_value*)(const void*)((const char*)run->values + (size_t)i * run->value_size);
 }
@@ -100,8 +103,9 @@ typedef struct orch_schedule {
   int64_t stages;        /* of the pipeline; 1 without one */
   int64_t micro_batches; /* per step and pipeline */
   int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
-  const char* dtype;     /* of the matrix products: fp32, tf32, bf16, fp8, …: the name ends with its bits */
-  uint32_t filled;       /* gradients of weights wait for moments in which a stage would be idle */
+  const char*
+      dtype; /* of the matrix products: fp32, tf32, bf16, fp8, …: the name ends with its bits */
+  uint32_t filled; /* gradients of weights wait for moments in which a stage would be idle */
 } orch_schedule;
 
 enum {
@@ -159,7 +163,7 @@ typedef struct orch_op {
   const char* name;
   const char* formula; /* with its numbers, when the sink asks for it; else NULL */
   double forward, recompute, backward, step;
-  uint32_t hidden;       /* ORCH_OPEN, ... */
+  uint32_t hidden; /* ORCH_OPEN, ... */
   uint32_t collective;
   double m, n, k, batch; /* 2*m*n*k*batch floating-point operations */
   double bytes;          /* the whole buffer of a collective: gathered or reduced size */
@@ -167,7 +171,8 @@ typedef struct orch_op {
   int64_t group_size;    /* ranks in the group */
   int64_t group_stride;  /* distance between neighbours in global rank order */
   double calls;          /* collectives it is split into: each pays the latency; 0 means 1 */
-  uint32_t kernel;       /* ORCH_STREAMS, ...; of a GEMM: ORCH_NARROW, ...; of an OVERHEAD: ORCH_OF_LAYER, ... */
+  uint32_t kernel; /* ORCH_STREAMS, ...; of a GEMM: ORCH_NARROW, ...; of an OVERHEAD: ORCH_OF_LAYER,
+                      ... */
 } orch_op;
 
 /* Stages first..last (inclusive) run the blocks so often: counts[i] of the i-th block emitted. */
@@ -182,7 +187,7 @@ enum {
   ORCH_DEVICE = 0,
   ORCH_HOST_MEMORY = 1,
   ORCH_COMMUNICATORS = 2, /* on the device: so many groups of ranks, in bytes */
-  ORCH_SETTLED = 3        /* on the device, taken once and kept: an allocator wastes nothing of it */
+  ORCH_SETTLED = 3 /* on the device, taken once and kept: an allocator wastes nothing of it */
 };
 
 typedef struct orch_memory {

@@ -1,4 +1,5 @@
-// What a plan says beyond the runs that are listed; each proposal is planned again as it is written.
+// What a plan says beyond the runs that are listed; each proposal is planned again as it is
+// written.
 
 #include <regex>
 
@@ -9,11 +10,13 @@ using app::Exit;
 
 namespace {
 
-fs::path written(const Desk& desk, const std::string& model, int nodes, const std::string& strategies) {
-  return desk.file("x.lua", "return experiment { name = \"x\", model = \"" + model +
-                                "\", hardware = { cluster = \"dgx-h100\", nodes = " + std::to_string(nodes) +
-                                " }, batch = { global_batch = 512 }, tokens = 1e12, strategies = { " + strategies +
-                                " } }");
+fs::path written(const Desk& desk, const std::string& model, int nodes,
+                 const std::string& strategies) {
+  return desk.file("x.lua",
+                   "return experiment { name = \"x\", model = \"" + model +
+                       "\", hardware = { cluster = \"dgx-h100\", nodes = " + std::to_string(nodes) +
+                       " }, batch = { global_batch = 512 }, tokens = 1e12, strategies = { " +
+                       strategies + " } }");
 }
 
 nlohmann::json plan_json(const Desk& desk, const fs::path& file, const std::string& where = {}) {
@@ -35,7 +38,8 @@ std::string settings_of(const std::string& sentence, const char* before) {
 
 TEST_CASE("Llama 3 8B on 32 H100, with every strategy as it comes, has an answer", "[app][plan]") {
   const Desk desk;
-  const auto file = written(desk, "llama-3-8b", 4, "megatron {}, fsdp {}, deepspeed { stage = 3 }, zero3 {}, ddp {}");
+  const auto file = written(desk, "llama-3-8b", 4,
+                            "megatron {}, fsdp {}, deepspeed { stage = 3 }, zero3 {}, ddp {}");
   const auto found = plan_json(desk, file);
   REQUIRE(found["runs"].size() == 5);
   CHECK(found["runs"][0]["fit"] == "fits");
@@ -54,7 +58,8 @@ TEST_CASE("where nothing fits, the nearest change that does is named", "[app][ar
   const auto said = settings_of(best, "megatron fits with ");
   CHECK(said.find("zero_stage = 1") != said.npos);
   CHECK(said.find("offload") == said.npos);
-  const auto again = plan_json(desk, written(desk, "llama-3-8b", 4, "megatron { " + said + " }"))["runs"][0];
+  const auto again =
+      plan_json(desk, written(desk, "llama-3-8b", 4, "megatron { " + said + " }"))["runs"][0];
   CHECK(again["fit"] != "oom");
   const auto days = again["days_to_train"].get<double>();
   CHECK(best.find(fmt::format("in {:.1f} days", days)) != best.npos);
@@ -62,7 +67,8 @@ TEST_CASE("where nothing fits, the nearest change that does is named", "[app][ar
 
 TEST_CASE("where no setting helps, more GPUs do", "[app][around]") {
   const Desk desk;
-  const auto file = written(desk, "llama-3.1-405b", 1, "ddp { flash_attention = true }, megatron { tensor_parallel = 8 }");
+  const auto file = written(desk, "llama-3.1-405b", 1,
+                            "ddp { flash_attention = true }, megatron { tensor_parallel = 8 }");
   const auto best = finding(plan_json(desk, file), "answer");
   CAPTURE(best);
   CHECK(best.find("megatron fits with nodes = 3, ") != best.npos);
@@ -77,12 +83,15 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   CAPTURE(nearby);
   REQUIRE(nearby.starts_with("fsdp reaches "));
   const auto said = settings_of(nearby, " with ");
-  const auto again = plan_json(desk, written(desk, "llama-3-8b", 4, "fsdp { flash_attention = true, " + said + " }"))["runs"][0];
+  const auto again = plan_json(
+      desk,
+      written(desk, "llama-3-8b", 4, "fsdp { flash_attention = true, " + said + " }"))["runs"][0];
   const auto days = again["days_to_train"].get<double>();
   CHECK(days * 1.1 < found["runs"][0]["days_to_train"].get<double>());
   CHECK(nearby.find(fmt::format("reaches {:.3g} days", days)) != nearby.npos);
   // What was left out on purpose is not proposed.
-  CHECK(finding(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1"), "nearby").empty());
+  CHECK(finding(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1"), "nearby")
+            .empty());
 }
 
 // 64 samples are not 1,024: a run with the other batch is no better one.

@@ -194,7 +194,8 @@ TEST_CASE("what comes after a failure does not take it back, but steps do", "[ap
   const std::string memory = "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB\n";
   const std::string network = "RuntimeError: NCCL Error 2: unhandled system error\n";
   for (const std::string good_bye :
-       {"[rank0]:[W1117 ProcessGroupNCCL.cpp:1575] Warning: WARNING: destroy_process_group() was not "
+       {"[rank0]:[W1117 ProcessGroupNCCL.cpp:1575] Warning: WARNING: destroy_process_group() was "
+        "not "
         "called before program exit, which can leak resources.\n",
         "wandb: Synced 5 W&B file(s), 0 media file(s), 0 artifact file(s) and 0 other file(s)\n"}) {
     INFO(good_bye);
@@ -202,8 +203,9 @@ TEST_CASE("what comes after a failure does not take it back, but steps do", "[ap
     CHECK(confession_of(network + good_bye).failure == Failure::nccl);
   }
   // While it saves, after its last step.
-  CHECK(confession_of("[after training is done] datetime: 2022-03-01 10:00:00\n" + memory).failure ==
-        Failure::gpu_memory);
+  CHECK(
+      confession_of("[after training is done] datetime: 2022-03-01 10:00:00\n" + memory).failure ==
+      Failure::gpu_memory);
   // The second start of one log.
   const auto step = [](int number) {
     return " iteration " + std::to_string(number) +

@@ -174,12 +174,14 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   CHECK(dealt.exit == Exit::ok);
   CHECK(dealt.has("all megatron: expert_parallel=2"));
   CHECK(dealt.has("fsdp deals no experts"));
-  CHECK(dealt.has("moe models are planned and estimated, not trained"));  // before anything is rendered
+  CHECK(dealt.has(
+      "moe models are planned and estimated, not trained"));  // before anything is rendered
   const auto started = desk(app::run_command, run);
   CHECK(started.exit == Exit::error);
   CHECK(started.has("moe models are planned and estimated, not trained"));
   run.take = 1;  // of those that can be trained
-  run.plan.source.file = desk.file("formats.lua", "return experiment { " + hardware + R"(model = "gpt-1.3b",
+  run.plan.source.file =
+      desk.file("formats.lua", "return experiment { " + hardware + R"(model = "gpt-1.3b",
     strategies = { megatron { dtype = { "fp8", "bf16" } } } })");
   const auto rest = desk(app::run_command, run);
   CHECK(rest.has("left out: "));
@@ -190,16 +192,21 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
 // A line in gpus.yaml is all that a new number format takes.
 TEST_CASE("a number format is planned where a GPU has its peak", "[app]") {
   const Desk desk;
-  desk.file("gpus.yaml", "next: { like: h100-80g, peak: { fp6: { value: 3000 TFLOPs, origin: o } } }\n");
+  desk.file("gpus.yaml",
+            "next: { like: h100-80g, peak: { fp6: { value: 3000 TFLOPs, origin: o } } }\n");
   desk.file("clusters/soon.yaml",
             "name: soon\nlike: dgx-h100\npartitions:\n  - { name: h100-80g, gpu: next }\n");
   app::PlanArguments plan;
   plan.common.format = "json";
   const auto planned = [&](const std::string& cluster, const std::string& formats) {
-    plan.source.file = desk.file(
-        cluster + ".lua", "return experiment { model = \"llama-3-8b\", batch = { global_batch = 64 }, "
-                          "hardware = { cluster = \"" + cluster + "\", nodes = 1 }, strategies = { megatron { "
-                          "recompute = \"full\", tensor_parallel = 8, dtype = " + formats + " } } }");
+    plan.source.file =
+        desk.file(cluster + ".lua",
+                  "return experiment { model = \"llama-3-8b\", batch = { global_batch = 64 }, "
+                  "hardware = { cluster = \"" +
+                      cluster +
+                      "\", nodes = 1 }, strategies = { megatron { "
+                      "recompute = \"full\", tensor_parallel = 8, dtype = " +
+                      formats + " } } }");
     return desk(app::plan_command, plan);
   };
   const auto soon = planned("soon", R"({ "fp6", "fp8", "bf16" })");
@@ -214,12 +221,14 @@ TEST_CASE("a number format is planned where a GPU has its peak", "[app]") {
 }
 
 // 4,060 GPU-hours: 16 GPUs take less of them than 256.
-TEST_CASE("the answer keeps a limit that something keeps, and says whose memory is short", "[app]") {
+TEST_CASE("the answer keeps a limit that something keeps, and says whose memory is short",
+          "[app]") {
   const Desk desk;
   app::PlanArguments plan;
   const auto limited = [](const std::string& hours) {
     return R"(return experiment { model = "llama-3-8b", hardware = { cluster = "dgx-h100", gpus = { 16, 256 } },
-      tokens = 1e11, budget = { gpu_hours = )" + hours + R"( }, batch = { micro_batch = 1, global_batch = 256 },
+      tokens = 1e11, budget = { gpu_hours = )" +
+           hours + R"( }, batch = { micro_batch = 1, global_batch = 256 },
       strategies = { fsdp { recompute = "full", flash_attention = true } } })";
   };
   plan.common.format = "json";

@@ -184,8 +184,9 @@ TEST_CASE("validate judges every row that it does not leave out", "[app][records
                             1);
     ++count;
   }
-  const auto source = *std::ranges::find_if(
-      data["scores"], [](const auto& score) { return score["source"] == "bloom-prequel" && score["table"].is_null(); });
+  const auto source = *std::ranges::find_if(data["scores"], [](const auto& score) {
+    return score["source"] == "bloom-prequel" && score["table"].is_null();
+  });
   CHECK(source["n"] == count);
   CHECK(source["mape"].get<double>() == Approx(error / count));
   CHECK(finding(data, "left_out").find("33 suspect") != std::string::npos);

@@ -105,7 +105,9 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
 // The smaller model would fill every list by time.
 TEST_CASE("each size of a model has a best of its own", "[app][search]") {
   const Desk desk;
-  const auto file = desk.file("sizes.lua", R"(return experiment { name = "x", model = { gpt { layers = 32, hidden = 2560, heads = 32, vocab = 50257, seq = 2048 }, "gpt-1.3b" },
+  const auto file = desk.file(
+      "sizes.lua",
+      R"(return experiment { name = "x", model = { gpt { layers = 32, hidden = 2560, heads = 32, vocab = 50257, seq = 2048 }, "gpt-1.3b" },
     hardware = { cluster = "dgx-a100", gpus = 8 }, batch = { global_batch = 16 }, tokens = 100e9,
     strategies = { megatron {}, fsdp {} } })");
   const auto best = best_of(desk(app::search_command, asked(file)).json());
@@ -120,9 +122,12 @@ TEST_CASE("each size of a model has a best of its own", "[app][search]") {
 TEST_CASE("what is written keeps the budget where some machine does", "[app][search]") {
   const Desk desk;
   const auto search = [&](const std::string& budget) {
-    const auto file = desk.file("two.lua", R"(return experiment { name = "x", model = "llama-3-8b", tokens = 100e9,
-      hardware = { cluster = { "perlmutter", "jean-zay" }, partition = "a100-80g", nodes = 4 }, )" + budget +
-      R"( batch = { global_batch = 512 }, strategies = { zero3 { engine = "framework" } } })");
+    const auto file = desk.file(
+        "two.lua",
+        R"(return experiment { name = "x", model = "llama-3-8b", tokens = 100e9,
+      hardware = { cluster = { "perlmutter", "jean-zay" }, partition = "a100-80g", nodes = 4 }, )" +
+            budget +
+            R"( batch = { global_batch = 512 }, strategies = { zero3 { engine = "framework" } } })");
     auto arguments = asked(file);
     arguments.top = 1;
     arguments.write = (desk.root() / ("best" + std::to_string(budget.size()) + ".lua")).string();
@@ -133,14 +138,16 @@ TEST_CASE("what is written keeps the budget where some machine does", "[app][sea
   REQUIRE(best[0]["cluster"] == "perlmutter");
   REQUIRE(fastest.find("jean-zay") != std::string::npos);
   const auto enough = std::to_string(1.01 * best[0]["gpu_hours"].get<double>());
-  CHECK(search("budget = { gpu_hours = " + enough + " },").second.find("perlmutter") != std::string::npos);
+  CHECK(search("budget = { gpu_hours = " + enough + " },").second.find("perlmutter") !=
+        std::string::npos);
 }
 
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
   Changes slow;  // attention that takes long makes layouts of one strategy alike
   slow.strategies =
-      "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention = false } },";
+      "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention "
+      "= false } },";
   const auto best = best_of(desk(app::search_command, asked(written(desk, "x.lua", slow))).json());
   for (const auto& [name, low, high] : {std::array{"time", "days_low", "days_high"},
                                         std::array{"headroom", "memory_low", "memory_high"}}) {
@@ -301,12 +308,18 @@ TEST_CASE("shapes are searched, and a plan keeps its model", "[app][search]") {
 
 TEST_CASE("the number of GPUs can be searched", "[app][search]") {
   const Desk desk;
-  const Changes thirteen{.model = "gpt-13b", .gpus = "gpus = 16", .batch = "batch = { global_batch = 512 },",
-                         .strategies = R"(strategies = { megatron { recompute = "full" }, fsdp { recompute = "full" } },)",
-                         .constraints = "", .more = "budget = { deadline_days = 40 },"};
+  const Changes thirteen{
+      .model = "gpt-13b",
+      .gpus = "gpus = 16",
+      .batch = "batch = { global_batch = 512 },",
+      .strategies =
+          R"(strategies = { megatron { recompute = "full" }, fsdp { recompute = "full" } },)",
+      .constraints = "",
+      .more = "budget = { deadline_days = 40 },"};
   auto arguments = asked(written(desk, "x.lua", thirteen));
   arguments.opening.open = {"gpus"};
-  arguments.opening.keep = {"recompute", "interleave", "sequence_parallel", "stage_partition", "offload", "zero_stage"};
+  arguments.opening.keep = {"recompute",       "interleave", "sequence_parallel",
+                            "stage_partition", "offload",    "zero_stage"};
   const auto said = desk(app::search_command, arguments);
   REQUIRE(said.exit == Exit::ok);
   const auto found = said.json();
@@ -329,7 +342,8 @@ TEST_CASE("the number of GPUs can be searched", "[app][search]") {
   }
   REQUIRE(bests.size() > 3);
   CHECK(list_of(found, "fewest_gpus").front()["gpus"] == bests.front().gpus);
-  const auto in_time = std::ranges::find_if(bests, [](const Best& best) { return best.days <= 40; });
+  const auto in_time =
+      std::ranges::find_if(bests, [](const Best& best) { return best.days <= 40; });
   REQUIRE(in_time != bests.end());
   REQUIRE(in_time != bests.begin());
   const auto fewest = list_of(found, "fewest_gpus_in_budget");
@@ -352,7 +366,9 @@ TEST_CASE("the number of GPUs can be searched", "[app][search]") {
 
 TEST_CASE("a deadline that no number of GPUs keeps", "[app][search]") {
   const Desk desk;
-  auto arguments = asked(written(desk, "x.lua", {.constraints = "", .more = "budget = { deadline_days = 0.01 },"}), "table");
+  auto arguments = asked(
+      written(desk, "x.lua", {.constraints = "", .more = "budget = { deadline_days = 0.01 },"}),
+      "table");
   arguments.source.set = {"hardware.gpus=8"};
   arguments.opening.open = {"gpus"};
   const auto said = desk(app::search_command, arguments);
@@ -361,11 +377,14 @@ TEST_CASE("a deadline that no number of GPUs keeps", "[app][search]") {
   CHECK(said.has("Fewest GPUs that fit: "));
 }
 
-// ddp in bf16 keeps 2 bytes of weights and of gradients and 12 of the optimizer for each parameter: 79 GiB hold no more
-// than 5.3e9 parameters; with full recomputation and sequences of 2,048 activations take less than a third.
+// ddp in bf16 keeps 2 bytes of weights and of gradients and 12 of the optimizer for each parameter:
+// 79 GiB hold no more than 5.3e9 parameters; with full recomputation and sequences of 2,048
+// activations take less than a third.
 TEST_CASE("the largest model that fits a GPU", "[app][search]") {
   const Desk desk;
-  const Changes one{.gpus = "gpus = 1", .batch = "batch = { global_batch = 16 },", .strategies = "strategies = { ddp {} },",
+  const Changes one{.gpus = "gpus = 1",
+                    .batch = "batch = { global_batch = 16 },",
+                    .strategies = "strategies = { ddp {} },",
                     .constraints = ""};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
@@ -389,7 +408,8 @@ TEST_CASE("the largest model that fits a GPU", "[app][search]") {
 
 TEST_CASE("sizes are searched one at a time", "[app][search]") {
   const Desk desk;
-  const auto fails = [&](std::vector<std::string> open, const Changes& changes, Exit exit, const std::string& words) {
+  const auto fails = [&](std::vector<std::string> open, const Changes& changes, Exit exit,
+                         const std::string& words) {
     auto arguments = asked(written(desk, "x.lua", changes), "table");
     arguments.opening.open = std::move(open);
     const auto said = desk(app::search_command, arguments);
@@ -398,15 +418,21 @@ TEST_CASE("sizes are searched one at a time", "[app][search]") {
     CHECK(said.notes.find(words) != std::string::npos);
   };
   fails({"gpus", "params"}, {}, Exit::usage, "gpus and params cannot be opened together");
-  fails({"params"}, {}, Exit::invalid_experiment, "has several numbers of GPUs, and --open asks about one");
-  fails({"gpus"}, {.batch = "batch = { global_batch = { 16, 32 } },"}, Exit::invalid_experiment, "has several batches");
+  fails({"params"}, {}, Exit::invalid_experiment,
+        "has several numbers of GPUs, and --open asks about one");
+  fails({"gpus"}, {.batch = "batch = { global_batch = { 16, 32 } },"}, Exit::invalid_experiment,
+        "has several batches");
 }
 
 // What fits may be too slow: then a smaller one is looked for, and the rest of a step is halved.
-TEST_CASE("the largest model within a deadline may be smaller than the experiment's", "[app][search]") {
+TEST_CASE("the largest model within a deadline may be smaller than the experiment's",
+          "[app][search]") {
   const Desk desk;
-  const Changes one{.gpus = "gpus = 8", .batch = "batch = { global_batch = 128 },", .strategies = "strategies = { ddp { recompute = \"full\" } },",
-                    .constraints = "", .more = "budget = { deadline_days = 4 },"};
+  const Changes one{.gpus = "gpus = 8",
+                    .batch = "batch = { global_batch = 128 },",
+                    .strategies = "strategies = { ddp { recompute = \"full\" } },",
+                    .constraints = "",
+                    .more = "budget = { deadline_days = 4 },"};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
   arguments.opening.keep = {"recompute"};
@@ -423,7 +449,8 @@ TEST_CASE("the largest model within a deadline may be smaller than the experimen
 // Sizes that a filter leaves nothing of are no end: layers of larger ones may be multiples again.
 TEST_CASE("a size that --where excludes does not end a search for the largest", "[app][search]") {
   const Desk desk;
-  const Changes one{.gpus = "gpus = 1", .strategies = "strategies = { ddp {} },", .constraints = ""};
+  const Changes one{
+      .gpus = "gpus = 1", .strategies = "strategies = { ddp {} },", .constraints = ""};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
   arguments.where = "layers % 8 == 0";
@@ -435,9 +462,13 @@ TEST_CASE("a size that --where excludes does not end a search for the largest", 
 
 TEST_CASE("where nodes come and go, a search puts what ends first first", "[app][search]") {
   const Desk desk;
-  const Changes windows{.gpus = "nodes = { 1, 4 }", .batch = "batch = { global_batch = 128 },",
-                        .strategies = "strategies = { fsdp {} },", .constraints = "",
-                        .more = R"(start = "2027-01-01", availability = { { from = "2027-01-01", nodes = 1 }, { from = "2027-02-01", nodes = 4 } },)"};
+  const Changes windows{
+      .gpus = "nodes = { 1, 4 }",
+      .batch = "batch = { global_batch = 128 },",
+      .strategies = "strategies = { fsdp {} },",
+      .constraints = "",
+      .more =
+          R"(start = "2027-01-01", availability = { { from = "2027-01-01", nodes = 1 }, { from = "2027-02-01", nodes = 4 } },)"};
   auto arguments = asked(written(desk, "x.lua", windows));
   const auto said = desk(app::search_command, arguments);
   CAPTURE(said.notes);
@@ -450,6 +481,8 @@ TEST_CASE("where nodes come and go, a search puts what ends first first", "[app]
 
 TEST_CASE("strategies of which nothing fits are named", "[app][search]") {
   const Desk desk;
-  const auto file = written(desk, "x.lua", {.model = "gpt-13b", .strategies = "strategies = { fsdp {}, ddp {} },", .constraints = ""});
+  const auto file = written(
+      desk, "x.lua",
+      {.model = "gpt-13b", .strategies = "strategies = { fsdp {}, ddp {} },", .constraints = ""});
   CHECK(desk(app::search_command, asked(file, "table")).has("nothing of ddp works and fits"));
 }

@@ -1,8 +1,9 @@
 #include "core/base/draft.h"
-#include "tests/place.h"
-#include "tests/test.h"
 
 #include <sys/stat.h>
+
+#include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch {
 namespace {
@@ -13,7 +14,8 @@ using Names = std::set<std::string>;
 
 Names names_in(const Place& place) {
   Names out;
-  for (const auto& entry : fs::directory_iterator(place.root())) out.insert(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(place.root()))
+    out.insert(entry.path().filename());
   return out;
 }
 

@@ -1,16 +1,17 @@
 #include "core/base/files.h"
-#include "tests/place.h"
-#include "tests/test.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
+
+#include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 
 namespace {
 
-// What was told to the disk, in order: "file" while the old text was still in its place, "file, late"
-// behind the rename, "folder".
+// What was told to the disk, in order: "file" while the old text was still in its place, "file,
+// late" behind the rename, "folder".
 std::vector<std::string> synced;
 fs::path watched;
 
@@ -39,7 +40,8 @@ TEST_CASE("a file is replaced whole, and nothing is left beside it", "[base][fil
 }
 
 // Power may fail between any two of them.
-TEST_CASE("a file is on the disk before it is in its place, and a folder when that is asked", "[base][files]") {
+TEST_CASE("a file is on the disk before it is in its place, and a folder when that is asked",
+          "[base][files]") {
   const Place folder;
   const auto file = folder.root() / "state.json";
   REQUIRE(write_file_atomically(file, "old"));

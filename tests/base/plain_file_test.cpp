@@ -31,13 +31,15 @@ TEST_CASE("lines are visited from a place on, until it is enough", "[base][files
   CHECK(lines_of(file, 0, 1) == Lines{"one"});
   CHECK(lines_of(place.file("empty", "")).empty());
   const std::string block(1 << 20, 'x');  // as much as is read at once
-  CHECK((lines_of(place.file("long", block + "y\n" + block + "\nz\n")) == Lines{block + "y", block, "z"}));
+  CHECK((lines_of(place.file("long", block + "y\n" + block + "\nz\n")) ==
+         Lines{block + "y", block, "z"}));
 }
 
 TEST_CASE("what is not a plain file is neither opened nor waited for", "[base][files]") {
   const Place place;
   REQUIRE(::mkfifo((place.root() / "pipe").c_str(), 0600) == 0);
-  for (const auto* name : {"missing", ".", "pipe"}) CHECK_FALSE(PlainFile(place.root() / name).is_open());
+  for (const auto* name : {"missing", ".", "pipe"})
+    CHECK_FALSE(PlainFile(place.root() / name).is_open());
   CHECK_FALSE(*is_plain_file(place.root() / "missing"));
   CHECK_FALSE(is_plain_file(place.root()));
   CHECK_FALSE(is_plain_file(place.root() / "pipe"));

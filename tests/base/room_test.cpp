@@ -41,7 +41,8 @@ TEST_CASE("control groups of the first version bound it too", "[base]") {
   put(root / "proc/self/cgroup", "8:cpu:/x\n7:memory:/slurm/job:7\n");
   put(root / "sys/fs/cgroup/memory/slurm/job:7/memory.limit_in_bytes", "1000\n");
   put(root / "sys/fs/cgroup/memory/slurm/job:7/memory.usage_in_bytes", "300\n");
-  put(root / "sys/fs/cgroup/memory/slurm/job:7/memory.stat", "inactive_file 1\ntotal_inactive_file 50\n");
+  put(root / "sys/fs/cgroup/memory/slurm/job:7/memory.stat",
+      "inactive_file 1\ntotal_inactive_file 50\n");
   CHECK(host_room(root).bytes == 750);
   CHECK(host_room(root).bound == "memory.limit_in_bytes of /slurm/job:7");
 }

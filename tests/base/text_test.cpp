@@ -19,7 +19,8 @@ TEST_CASE("the last of a list comes after an and", "[base][text]") {
   CHECK(and_list({}).empty());
   CHECK(and_list(Words{"size"}) == "size");
   CHECK(and_list(Words{"size", "machine"}) == "size and machine");
-  CHECK(and_list(Words{"size", "sequence length", "machine"}) == "size, sequence length and machine");
+  CHECK(and_list(Words{"size", "sequence length", "machine"}) ==
+        "size, sequence length and machine");
 }
 
 TEST_CASE("a plain word stays as it is, anything else is quoted for the shell", "[base][text]") {

@@ -81,9 +81,10 @@ void compare(train::World& world) {
   for (const bool overlap : {false, true}) {
     const auto got = measure(world, with(overlap, ddp::Compression::none), backward);
     const double waited = got.seconds - backward;
-    say(fmt::format("overlap {:3}: step {:6.1f} ms (backward {:.1f}), waited {:6.1f} ms, hidden {:3.0f} %",
-                    overlap ? "on" : "off", got.seconds * 1e3, backward * 1e3, waited * 1e3,
-                    (1 - waited / plain.seconds) * 100));
+    say(fmt::format(
+        "overlap {:3}: step {:6.1f} ms (backward {:.1f}), waited {:6.1f} ms, hidden {:3.0f} %",
+        overlap ? "on" : "off", got.seconds * 1e3, backward * 1e3, waited * 1e3,
+        (1 - waited / plain.seconds) * 100));
   }
   say(fmt::format("plain          : {:6.1f} ms, {:6.2f} MB per step", plain.seconds * 1e3,
                   plain.bytes / 1e6));

@@ -4,13 +4,13 @@
 // it says.
 #include <cstring>
 
-#include "core/price/backend/backend.h"
 #include "core/base/text.h"
-#include "core/price/estimate/estimate.h"
+#include "core/plan/calendar.h"
 #include "core/plan/experiment/loader.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/calendar.h"
 #include "core/plan/run_json.h"
+#include "core/price/backend/backend.h"
+#include "core/price/estimate/estimate.h"
 #include "core/show/tables/report.h"
 #include "tests/fuzz/doors.h"
 
@@ -142,9 +142,9 @@ class Description {
     orch_param to{};
     to.name = words[0].c_str(), to.doc = words[1].c_str();
     to.type = static_cast<std::uint32_t>(std::strtoul(words[2].c_str(), nullptr, 10));
-    to.default_value = &values_.emplace_back(
-        orch_value{sizeof(orch_value), to.type, words[3].empty() ? 0u : 1u,
-                   std::strtoll(words[4].c_str(), nullptr, 10), number(words[4]), words[4].c_str()});
+    to.default_value = &values_.emplace_back(orch_value{
+        sizeof(orch_value), to.type, words[3].empty() ? 0u : 1u,
+        std::strtoll(words[4].c_str(), nullptr, 10), number(words[4]), words[4].c_str()});
     to.choices = choices.data();
     to.min = number(words[5]), to.max = number(words[6]);
     to.parent = words[7].empty() ? nullptr : words[7].c_str();

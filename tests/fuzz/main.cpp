@@ -19,8 +19,8 @@
 #include <fstream>
 #include <optional>
 
-#include "core/base/text.h"
 #include "core/app/app.h"
+#include "core/base/text.h"
 #include "tests/fuzz/door.h"
 #include "tests/fuzz/mutate.h"
 

@@ -136,8 +136,8 @@ void orch(const std::vector<std::string>& arguments) {
   Caught out(stdout), err(stderr);
   const auto code = cli::program(static_cast<int>(words.size()), argv.data());
   if (show)
-    write_all(2, printable_lines(fmt::format("$ {}\n{}{}exit code {}\n", join(words, " "), out.text(),
-                                             err.text(), code)));
+    write_all(2, printable_lines(fmt::format("$ {}\n{}{}exit code {}\n", join(words, " "),
+                                             out.text(), err.text(), code)));
   check_said(out.text(), arguments[0]);
   check_said(err.text(), arguments[0]);
 }

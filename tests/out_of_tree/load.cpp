@@ -3,9 +3,8 @@
 
 #include <cstdio>
 
-#include "core/price/backend/backend.h"
-
 #include "core/plan/family.h"
+#include "core/price/backend/backend.h"
 
 int main(int argc, char** argv) {
   using namespace orch;
@@ -30,9 +29,9 @@ int main(int argc, char** argv) {
                text(status ? Errors(reasons.begin(), reasons.end()) : status.error()).c_str()),
            1;
   const double weights = 2 * 4 * (12.0 * 256 * 256 + 13 * 256);
-  const bool right = backends->all().size() == 5 && owner.version() == "2.1" && work.blocks.size() == 2 &&
-                     work.counts == std::vector<double>{4, 1} && work.memory.size() == 1 &&
-                     work.memory[0].bytes == weights;
+  const bool right = backends->all().size() == 5 && owner.version() == "2.1" &&
+                     work.blocks.size() == 2 && work.counts == std::vector<double>{4, 1} &&
+                     work.memory.size() == 1 && work.memory[0].bytes == weights;
   std::printf("%zu backends, local_sgd %s: %s\n", backends->all().size(), owner.version().c_str(),
               right ? "as described" : "WRONG");
   return right ? 0 : 1;

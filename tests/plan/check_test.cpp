@@ -143,8 +143,9 @@ TEST_CASE("a number format the GPU lacks is refused", "[plan][check]") {
   auto run = test::run();
   run.cluster = made;
   run.partition = &made->partitions.front();
-  CHECK(check(run).reasons.front().text() ==
-        "dtype: a100-80g cannot compute in bf16\n  use dtype = \"fp16\"; it has peaks of fp16, fp32");
+  CHECK(
+      check(run).reasons.front().text() ==
+      "dtype: a100-80g cannot compute in bf16\n  use dtype = \"fp16\"; it has peaks of fp16, fp32");
 }
 
 TEST_CASE("a setting that would be ignored is refused", "[plan][check]") {

@@ -21,8 +21,8 @@ Model made(std::string_view family, const Given& given) {
 Value n(std::int64_t number) { return number; }
 
 Given llama_3_8b() {
-  return {{Field::layers, n(32)},   {Field::hidden, n(4096)},      {Field::heads, n(32)},
-          {Field::kv_heads, n(8)},  {Field::ffn_hidden, n(14336)}, {Field::vocab, n(128256)},
+  return {{Field::layers, n(32)},  {Field::hidden, n(4096)},      {Field::heads, n(32)},
+          {Field::kv_heads, n(8)}, {Field::ffn_hidden, n(14336)}, {Field::vocab, n(128256)},
           {Field::seq, n(8192)}};
 }
 
@@ -41,8 +41,8 @@ TEST_CASE("fields and sizes have one order", "[plan]") {
     CHECK(name(static_cast<Field>(static_cast<std::size_t>(Field::layers) + i)) == kSizes[i].name);
 }
 
-// The published counts: of Llama 3 by Meta, of Qwen by Alibaba, of Mixtral by Mistral, of DeepSeek-V3 by
-// its model card, as transformers counts their weights.
+// The published counts: of Llama 3 by Meta, of Qwen by Alibaba, of Mixtral by Mistral, of
+// DeepSeek-V3 by its model card, as transformers counts their weights.
 TEST_CASE("models have as many parameters as they were published with", "[plan]") {
   CHECK(made("llama", llama_3_8b()).params() == 8'030'261'248);
   CHECK(made("llama", {{Field::layers, n(16)},
@@ -110,8 +110,8 @@ TEST_CASE("of experts a token meets its own", "[plan]") {
   CHECK(std::llround(deepseek.active_params() / 1e9) == 38);  // "37B", without the embedding
 }
 
-// Llama 3 8B: q and out 4096 x 4096, k and v 4096 x 1024, three matrices of 4096 x 14336; scores and
-// context of 8192 tokens, 4096 wide.
+// Llama 3 8B: q and out 4096 x 4096, k and v 4096 x 1024, three matrices of 4096 x 14336; scores
+// and context of 8192 tokens, 4096 wide.
 TEST_CASE("operations of a layer are those of its products", "[plan]") {
   const auto model = made("llama", llama_3_8b());
   const double weights = 2 * 4096.0 * 4096 + 2 * 4096.0 * 1024 + 3 * 4096.0 * 14336;
@@ -144,8 +144,8 @@ TEST_CASE("what a model cannot be", "[plan]") {
 
 TEST_CASE("experts and latent attention that cannot be", "[plan]") {
   const auto with = [](const Given& more) {
-    Given given{{Field::layers, n(2)},  {Field::hidden, n(64)}, {Field::heads, n(4)},
-                {Field::vocab, n(100)}, {Field::seq, n(16)},    {Field::experts, n(4)},
+    Given given{{Field::layers, n(2)},           {Field::hidden, n(64)}, {Field::heads, n(4)},
+                {Field::vocab, n(100)},          {Field::seq, n(16)},    {Field::experts, n(4)},
                 {Field::experts_per_token, n(2)}};
     given.insert(given.begin(), more.begin(), more.end());
     return wrong(made("moe", given));
@@ -173,7 +173,8 @@ TEST_CASE("a model is read as it was written", "[plan]") {
     CHECK(*back == model);
   }
   // As versions before families wrote it.
-  const auto old = parse_model(R"({"family":"bloom","layers":2,"hidden":8,"heads":2,"vocab":9,"seq":4})", "m");
+  const auto old =
+      parse_model(R"({"family":"bloom","layers":2,"hidden":8,"heads":2,"vocab":9,"seq":4})", "m");
   REQUIRE(old);
   CHECK(*old == sized("bloom", "", 2, 8, 2, 9, 4));
   const auto bad = parse_model(R"({"family":"lama","layers":2})", "m");

@@ -75,7 +75,8 @@ TEST_CASE("a framework is estimated as its own engine", "[plan]") {
   CHECK(of("mine@1") == "framework");
 }
 
-TEST_CASE("where a framework trains, the engine of the estimate is no part of the run", "[plan][id]") {
+TEST_CASE("where a framework trains, the engine of the estimate is no part of the run",
+          "[plan][id]") {
   auto run = test::run();
   auto strategy = *run.strategy;
   Param engine;
@@ -94,12 +95,17 @@ TEST_CASE("where a framework trains, the engine of the estimate is no part of th
 
 TEST_CASE("variables that a job expands and does not set must be there", "[plan]") {
   Slurm job;
-  job.environment = {{"A", "$WORK/${USER_1}/$$HOME \\$X"}, {"B", "$A/$SCRATCH"}, {"C", "$C:x"},
-                     {"D", "$PLAIN"}, {"E", "${E}"}, {"F", "$G"}, {"G", "$A"}};
+  job.environment = {{"A", "$WORK/${USER_1}/$$HOME \\$X"},
+                     {"B", "$A/$SCRATCH"},
+                     {"C", "$C:x"},
+                     {"D", "$PLAIN"},
+                     {"E", "${E}"},
+                     {"F", "$G"},
+                     {"G", "$A"}};
   job.expanded = {"A", "B", "C", "E", "F", "G"};
   const std::map<std::string, std::string> expected{
-      {"WORK", "A"}, {"USER_1", "A"}, {"X", "A"}, {"SCRATCH", "B"}, {"E", "E"},
-      {"G", "F"}};  // which comes after F
+      {"WORK", "A"},    {"USER_1", "A"}, {"X", "A"},
+      {"SCRATCH", "B"}, {"E", "E"},      {"G", "F"}};  // which comes after F
   CHECK(needed_variables(job) == expected);
   CHECK(expansion("C", "/x:$C:${C}") == "\"/x:${C-}:${C-}\"");  // a path that may have been empty
   CHECK(expansion("E", "${E}") == "\"${E}\"");

@@ -1,6 +1,5 @@
-#include "core/plan/tie.h"
-
 #include "core/plan/family.h"
+#include "core/plan/tie.h"
 #include "tests/test.h"
 
 using namespace orch::plan;
@@ -26,16 +25,19 @@ TEST_CASE("sizes, sequence lengths and machines are questions of their own", "[p
     out.partition = &toy->partitions[partition];
     return out;
   };
-  const Run runs[] = {run(96, 2048, 1), run(24, 2048, 1), run(24, 2048, 0), run(24, 8192, 1), run(24, 2048, 1)};
+  const Run runs[] = {run(96, 2048, 1), run(24, 2048, 1), run(24, 2048, 0), run(24, 8192, 1),
+                      run(24, 2048, 1)};
   CHECK(questions_of({&runs[0], &runs[1], &runs[2], &runs[3], &runs[4]}) == Classes{3, 0, 1, 2, 0});
 }
 
 // What nobody knows of a machine, or of a stack, is the same for both.
 TEST_CASE("layouts in one stack are told apart on a machine that nobody measured", "[plan]") {
   const int machine = 0;
-  const Timing fast{84, 0.8, &machine, 1}, slow{112, 0.8, &machine, 1}, other{112, 0.8, &machine, 3};
+  const Timing fast{84, 0.8, &machine, 1}, slow{112, 0.8, &machine, 1},
+      other{112, 0.8, &machine, 3};
   CHECK(!may_be_equal(fast, slow));
   CHECK(may_be_equal(fast, other));
   // 0.35 hypot(0.3, 0.3) = 0.1485
-  CHECK(times_as_long(slow, fast).low == Catch::Approx(112 / 84.0 * std::exp(-0.1485)).epsilon(1e-3));
+  CHECK(times_as_long(slow, fast).low ==
+        Catch::Approx(112 / 84.0 * std::exp(-0.1485)).epsilon(1e-3));
 }

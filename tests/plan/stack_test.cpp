@@ -7,8 +7,8 @@ using namespace orch::plan;
 
 namespace {
 
-StackPtr stack(const char* name, const char* date, std::vector<std::string> runs,
-               double gemm = 1, bool tuned = true) {
+StackPtr stack(const char* name, const char* date, std::vector<std::string> runs, double gemm = 1,
+               bool tuned = true) {
   Stack made;
   made.name = name;
   made.date = date;
@@ -36,12 +36,12 @@ Partition machine() {
   Partition made;
   made.gpu.released = 2020;
   made.efficiency.gemm = {0.8, "datasheet"};
-  for (const auto& each : {stack("fsdp-2023", "2023-04", {"fsdp/framework"}, 0.9),
-                           stack("deepspeed-2021", "2021-05", {"deepspeed/framework"}),
-                           stack("deepspeed-2022", "2022-07", {"deepspeed/framework"}),
-                           stack("diary", "2022-01", {"fsdp/framework"}, 0.2, false),
-                           stack("fsdp-2025", "2025-01", {"fsdp/framework"}),
-                           stack("ours", "2026", {"fsdp/orch"})})
+  for (const auto& each :
+       {stack("fsdp-2023", "2023-04", {"fsdp/framework"}, 0.9),
+        stack("deepspeed-2021", "2021-05", {"deepspeed/framework"}),
+        stack("deepspeed-2022", "2022-07", {"deepspeed/framework"}),
+        stack("diary", "2022-01", {"fsdp/framework"}, 0.2, false),
+        stack("fsdp-2025", "2025-01", {"fsdp/framework"}), stack("ours", "2026", {"fsdp/orch"})})
     made.stacks.push_back({each, std::make_shared<const Partition>(on_stack(made, each))});
   return made;
 }
@@ -61,10 +61,12 @@ TEST_CASE("strategies on one machine are priced in software of one time", "[plan
   CHECK(name_of(run_of(partition, "megatron", "orch")).empty());
   auto newer = partition;
   newer.gpu.released = 2023;
-  for (auto& each : newer.stacks) each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
+  for (auto& each : newer.stacks)
+    each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
   CHECK(name_of(run_of(newer, "fsdp", "framework")) == "fsdp-2025");
   newer.gpu.released = 0;  // not known: the newest
-  for (auto& each : newer.stacks) each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
+  for (auto& each : newer.stacks)
+    each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
   CHECK(name_of(run_of(newer, "deepspeed", "framework")) == "deepspeed-2022");
 }
 
@@ -77,7 +79,8 @@ TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
   CHECK(name_of(run) == "fsdp-2023");
 }
 
-// As the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this machine.
+// As the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this
+// machine.
 TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
   Partition partition;
   partition.gpu.name = "a100-80g";
@@ -91,7 +94,8 @@ TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
     made.seen.params = params;
     made.seen.devices[gpu] = {gpus, params};
     const auto shared = std::make_shared<const Stack>(made);
-    partition.stacks.push_back({shared, std::make_shared<const Partition>(on_stack(partition, shared))});
+    partition.stacks.push_back(
+        {shared, std::make_shared<const Partition>(on_stack(partition, shared))});
   };
   add("large", "2023-04", true, {128, 512}, {175e9, 175e9});
   add("small", "2023-10", true, {8, 128}, {0.1e9, 65e9});
@@ -176,7 +180,8 @@ TEST_CASE("the spread is that of machine and stack", "[plan][stack]") {
   CHECK(spread(partition, Stack()) == Approx(std::hypot(0.2, 0.45)));
 }
 
-TEST_CASE("software on a machine where it was never seen is doubted, though both were", "[plan][stack]") {
+TEST_CASE("software on a machine where it was never seen is doubted, though both were",
+          "[plan][stack]") {
   Partition partition;
   partition.efficiency.time_spread = {0.04, "fitted: 9 rows"};
   partition.seen.stacks = {"other-2022"};

@@ -1,6 +1,6 @@
-#include "core/record/record.h"
-
 #include <catch2/catch_test_macros.hpp>
+
+#include "core/record/record.h"
 
 namespace orch::record {
 namespace {

@@ -206,7 +206,8 @@ TEST_CASE("no progress for many steps' time is a hang, a slow step is not") {
   is(slow, State::running, Failure::none);
   slow.evidence.progress->age = 601;
   is(slow, State::running, Failure::hang);
-  slow.evidence.progress->measured.step_seconds = statistics::Interval{100, {}, {}, 1};  // slower than estimated: 20 steps are 2000 s
+  slow.evidence.progress->measured.step_seconds =
+      statistics::Interval{100, {}, {}, 1};  // slower than estimated: 20 steps are 2000 s
   is(slow, State::running, Failure::none);
   slow.evidence.progress->age = 2001;
   is(slow, State::running, Failure::hang);

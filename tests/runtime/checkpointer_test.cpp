@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/train/checkpoint/made.h"
 #include "tests/place.h"
+#include "tests/train/checkpoint/made.h"
 
 using namespace made;
 using Catch::Matchers::ContainsSubstring;
@@ -113,11 +113,12 @@ TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing"
   Checkpointer rank0(place.root(), as_rank(0)), rank1(place.root(), as_rank(1));
   std::atomic<bool> has_begun = false;
   auto late = simple(1);
-  late.pieces[0].read = [&, bytes = late.pieces[0].data] {  // the folder goes in the middle of its share
-    has_begun = true;
-    while (fs::exists(draft)) std::this_thread::yield();
-    return checkpoint::SharedBytes{bytes, {}};
-  };
+  late.pieces[0].read =
+      [&, bytes = late.pieces[0].data] {  // the folder goes in the middle of its share
+        has_begun = true;
+        while (fs::exists(draft)) std::this_thread::yield();
+        return checkpoint::SharedBytes{bytes, {}};
+      };
   rank1.save(at_step(1, 2), std::move(late));
   auto broken = simple(1);
   broken.pieces[0].read = [&]() -> checkpoint::SharedBytes {

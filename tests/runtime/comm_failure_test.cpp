@@ -117,17 +117,22 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
   };
   auto posted = waits("recv", "up 3→2", 3);  // asked for ahead of time
   posted.is_waited = false;
-  const auto down = [&](int rank) { return waits("recv", rank == 1 ? "down 0→1" : "down 1→2", rank - 1); };
-  const std::string last = "rank 0 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 0→1'";
-  CHECK(blame(waits("recv", "down 2→3", 2), {at(0, {posted}), at(1, {down(1)}), at(2, {down(2)})}) ==
-        last + "; rank 2 waits for it in recv #4 of 'down 1→2'");
+  const auto down = [&](int rank) {
+    return waits("recv", rank == 1 ? "down 0→1" : "down 1→2", rank - 1);
+  };
+  const std::string last =
+      "rank 0 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 0→1'";
+  CHECK(
+      blame(waits("recv", "down 2→3", 2), {at(0, {posted}), at(1, {down(1)}), at(2, {down(2)})}) ==
+      last + "; rank 2 waits for it in recv #4 of 'down 1→2'");
   // Of a collective: rank 1 has not come, because it waits too.
   const Entered sum{"all_reduce", "world", 9, 8, true, true, -1, {0, 1, 3}};
   CHECK(blame(sum, {at(0, {sum}), at(1, {waits("recv", "down 2→1", 2)}), at(2, {})}) ==
         "rank 2 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 2→1'");
   // In a circle nobody is last: who is met first.
-  CHECK(blame(waits("recv", "up 1→2", 1), {at(0, {waits("recv", "up 1→0", 1)}), at(1, {down(1)})}) ==
-        "rank 0 is in step 7 in recv #4 of 'up 1→0'; rank 1 waits for it in recv #4 of 'down 0→1'");
+  CHECK(
+      blame(waits("recv", "up 1→2", 1), {at(0, {waits("recv", "up 1→0", 1)}), at(1, {down(1)})}) ==
+      "rank 0 is in step 7 in recv #4 of 'up 1→0'; rank 1 waits for it in recv #4 of 'down 0→1'");
 }
 
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {

@@ -126,7 +126,8 @@ TEST_CASE("events of several threads do not mix", "[runtime][events]") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (int step = 0; step < 50; ++step) events.write("checkpoint_failed", {{"step", step}, {"message", message}});
+      for (int step = 0; step < 50; ++step)
+        events.write("checkpoint_failed", {{"step", step}, {"message", message}});
     });
   for (auto& thread : threads) thread.join();
   CHECK(lines_of(folder.root()).size() == 200);

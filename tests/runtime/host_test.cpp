@@ -1,11 +1,11 @@
 // Work on host memory: threads, and an optimizer whose states are there.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <algorithm>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <mutex>
 #include <stdexcept>
 
@@ -24,7 +24,8 @@ TEST_CASE("threads share a range, each element once", "[runtime][host]") {
       const auto count = turn % 3 == 0 ? 1 + turn % 7 : 1001;  // late ones come into the next round
       std::vector<std::atomic<int>> taken(static_cast<std::size_t>(count));
       pool.run(count, [&](std::int64_t i) { ++taken[static_cast<std::size_t>(i)]; });
-      REQUIRE(std::all_of(taken.begin(), taken.end(), [](const auto& times) { return times == 1; }));
+      REQUIRE(
+          std::all_of(taken.begin(), taken.end(), [](const auto& times) { return times == 1; }));
     }
     std::atomic<int> calls = 0;
     pool.run(0, [&](std::int64_t) { ++calls; });
@@ -86,7 +87,8 @@ TEST_CASE("host memory has its size and is zero", "[runtime][host]") {
   }
 }
 
-// More slices than the ring has room for, in one range and over several; padding between parameters.
+// More slices than the ring has room for, in one range and over several; padding between
+// parameters.
 TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const std::int64_t large = 5 * Staging::kMost + 77, first = 4 * Staging::kMost + 512;

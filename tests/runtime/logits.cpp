@@ -1,5 +1,6 @@
 // Our logits of a checkpoint, for transformers_check.py:
-//   ORCH_CHECKPOINT=PLACE ORCH_LOGITS=LOGITS.json [ORCH_TOKENS=TOKENS.json] orch_test_runtime "[logits]"
+//   ORCH_CHECKPOINT=PLACE ORCH_LOGITS=LOGITS.json [ORCH_TOKENS=TOKENS.json] orch_test_runtime
+//   "[logits]"
 // PLACE: a checkpoint, a folder of them, or a run folder. TOKENS.json: {"tokens": [[…], …]}, whole
 // sequences; without it, two that follow a simple rule.
 #include <ATen/ATen.h>
@@ -11,8 +12,8 @@
 
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/state.h"
-#include "core/train/checkpoint/checkpoint.h"
 #include "core/plan/model_json.h"
+#include "core/train/checkpoint/checkpoint.h"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "backends/runtime/model/stage.h"
-
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "backends/runtime/model/stage.h"
 #include "core/plan/family.h"
 #include "tests/runtime/reference.h"
 
@@ -33,7 +32,8 @@ plan::Model tiny(Family family) {
 std::int64_t count(const std::vector<ParameterSpec>& specs) {
   std::int64_t elements = 0;
   for (const auto& spec : specs)
-    elements += std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies());
+    elements +=
+        std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies());
   return elements;
 }
 
@@ -89,7 +89,8 @@ TEST_CASE("loss and gradients are those of autograd on another implementation", 
   CHECK_THAT(setup.model.evaluate(batch).item<double>(), WithinAbs(expected, 1e-5));
   for (const auto& parameter : setup.parameters) {
     INFO(parameter.spec.name);
-    CHECK(relative_distance(parameter.gradient, reference.weights().at(parameter.spec.name).grad()) < 5e-6);
+    CHECK(relative_distance(parameter.gradient,
+                            reference.weights().at(parameter.spec.name).grad()) < 5e-6);
   }
 }
 
@@ -191,12 +192,15 @@ TEST_CASE("the parameters are as many as were published, and as many as are plan
   llama.layers = 16, llama.hidden = 2048, llama.heads = 32, llama.kv_heads = 8, llama.head_dim = 64;
   llama.ffn_hidden = 8192, llama.vocab = 128256, llama.tied = true;
   CHECK(count(llama) == 1235814400);  // Llama 3.2 1B
-  llama.layers = 32, llama.hidden = 4096, llama.head_dim = 128, llama.ffn_hidden = 14336, llama.tied = false;
+  llama.layers = 32, llama.hidden = 4096, llama.head_dim = 128, llama.ffn_hidden = 14336,
+  llama.tied = false;
   CHECK(count(llama) == 8030261248);  // Llama 3.1 8B
-  llama.layers = 28, llama.hidden = 3584, llama.heads = 28, llama.kv_heads = 4, llama.ffn_hidden = 18944;
+  llama.layers = 28, llama.hidden = 3584, llama.heads = 28, llama.kv_heads = 4,
+  llama.ffn_hidden = 18944;
   llama.vocab = 152064, llama.qkv_bias = true;
   CHECK(count(llama) == 7615616512);  // Qwen 2.5 7B
-  llama.layers = 28, llama.hidden = 1024, llama.heads = 16, llama.kv_heads = 8, llama.ffn_hidden = 3072;
+  llama.layers = 28, llama.hidden = 1024, llama.heads = 16, llama.kv_heads = 8,
+  llama.ffn_hidden = 3072;
   llama.vocab = 151936, llama.qkv_bias = false, llama.qk_norm = true, llama.tied = true;
   CHECK(count(llama) == 596049920);  // Qwen 3 0.6B
 }

@@ -91,8 +91,8 @@ TEST_CASE("SwiGLU takes a gate and a factor from neighbouring columns", "[runtim
   REQUIRE(after.sizes() == at::IntArrayRef({1, 2}));
   CHECK_THAT(after[0][0].item<double>(), WithinAbs(gate * 0.75 * 8, 1e-5));
   CHECK(after[0][1].item<double>() == 0);
-  const auto dx = ops::activation_backward(at::tensor({1.f, 1.f}).view({1, 2}), before,
-                                           Activation::swiglu, {});
+  const auto dx =
+      ops::activation_backward(at::tensor({1.f, 1.f}).view({1, 2}), before, Activation::swiglu, {});
   CHECK_THAT(dx[0][0].item<double>(), WithinAbs(8 * 0.75 * (1 + gate * 0.25), 1e-5));
   CHECK_THAT(dx[0][1].item<double>(), WithinAbs(gate * 0.75, 1e-6));
   CHECK_THAT(dx[0][2].item<double>(), WithinAbs(5 * 0.5, 1e-6));

@@ -21,8 +21,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The matrix and the vector of optimizer_reference.py.
 std::vector<ParameterSpec> two() {
-  return {{"matrix", {3, 4}, -1, Init::zeros, true},
-          {"vector", {4}, -1, Init::zeros, false}};
+  return {{"matrix", {3, 4}, -1, Init::zeros, true}, {"vector", {4}, -1, Init::zeros, false}};
 }
 
 void fill_weights(Parameters& parameters) {
@@ -97,8 +96,10 @@ TEST_CASE("masters of 16-bit weights follow the same values, weights are their n
     }
 }
 
-// Half way between two bf16 numbers: to the even one, up or down. A rate of zero leaves masters alone.
-TEST_CASE("weights half way between two bf16 numbers are rounded to the even one", "[runtime][optim]") {
+// Half way between two bf16 numbers: to the even one, up or down. A rate of zero leaves masters
+// alone.
+TEST_CASE("weights half way between two bf16 numbers are rounded to the even one",
+          "[runtime][optim]") {
   ParameterOptions options;
   options.dtype = at::kBFloat16;
   Parameters parameters({{"a", {8, 5}, -1, Init::zeros, false}}, options);

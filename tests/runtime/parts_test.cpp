@@ -1,5 +1,5 @@
-// Embedding, norms, products, attention and head of one rank or of two that share each layer, against
-// autograd on another implementation, in every combination of what they can do.
+// Embedding, norms, products, attention and head of one rank or of two that share each layer,
+// against autograd on another implementation, in every combination of what they can do.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -39,9 +39,8 @@ struct Model {
 };
 
 std::vector<Model> models() {
-  std::vector<Model> all = {
-      {"gpt", plan::sized("gpt", "", 2, 32, 4, 100, 16)},
-      {"bloom", plan::sized("bloom", "", 2, 32, 4, 100, 16)}};
+  std::vector<Model> all = {{"gpt", plan::sized("gpt", "", 2, 32, 4, 100, 16)},
+                            {"bloom", plan::sized("bloom", "", 2, 32, 4, 100, 16)}};
   for (const std::int64_t kv_heads : {4, 2})
     for (const bool qk_norm : {false, true})
       for (const bool qkv_bias : {false, true}) {
@@ -79,7 +78,8 @@ void set_weights(Parameters& parameters, std::int64_t layers) {
   for (auto& parameter : parameters)
     if (parameter.spec.shape.size() == 1)
       parameter.master.add_(
-          0.1 * at::sin(at::arange(parameter.offsets[0], parameter.offsets[0] + parameter.count, at::kFloat)));
+          0.1 * at::sin(at::arange(parameter.offsets[0], parameter.offsets[0] + parameter.count,
+                                   at::kFloat)));
   parameters.copy_masters_to_weights();
 }
 
@@ -127,10 +127,11 @@ void compare(Group& group, const Case& each) {
     // Rows and heads of other ranks are added by the engine.
     if (parameter.spec.is_partial || (each.sequence && parameter.spec.split_dim < 0))
       group.all_reduce(parameter.gradient).wait();
-    const auto off = distance(parameter.gradient,
-                              slice_of(reference.weights().at(parameter.spec.name).grad(), parameter));
-    expect(off < (exact ? 5e-6 : 0.05),
-           fmt::format("{}: the gradient of {} is off by {}", each.full_name(), parameter.spec.name, off));
+    const auto off =
+        distance(parameter.gradient,
+                 slice_of(reference.weights().at(parameter.spec.name).grad(), parameter));
+    expect(off < (exact ? 5e-6 : 0.05), fmt::format("{}: the gradient of {} is off by {}",
+                                                    each.full_name(), parameter.spec.name, off));
   }
 }
 
@@ -138,7 +139,8 @@ void compare(Group& group, const Case& each) {
 std::int64_t put_off_numbers(const plan::Model& model, std::int64_t ranks) {
   const auto heads = model.heads + 2 * model.kv_heads + model.heads;
   const auto mlp = (model.swiglu ? 3 : 2) * model.ffn_hidden;
-  return model.layers * kSamples * model.seq * (4 * model.hidden + (heads * model.head_dim + mlp) / ranks);
+  return model.layers * kSamples * model.seq *
+         (4 * model.hidden + (heads * model.head_dim + mlp) / ranks);
 }
 
 void put_off(Group& group, const Model& each, bool sequence) {
@@ -171,7 +173,8 @@ void put_off(Group& group, const Model& each, bool sequence) {
 
 }  // namespace
 
-TEST_CASE("products that are put off keep a rank's widths, and give the same bits", "[runtime][parts]") {
+TEST_CASE("products that are put off keep a rank's widths, and give the same bits",
+          "[runtime][parts]") {
   for (const int ranks : {1, 2}) {
     const auto outcomes = run_worlds(ranks, [](World& world) {
       for (const auto& each : models())

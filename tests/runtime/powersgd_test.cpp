@@ -194,7 +194,8 @@ TEST_CASE("bytes are those of the factors", "[ddp][powersgd]") {
     set_gradients(parameters, world.rank(), 2);
     reduce(reducer, parameters, 2);
     // (48 + 32) * 2 twice and (20 + 48) * 2; 30 and 70 elements whole.
-    expect(world.world().traffic().bytes - 4 * 4224 == 4 * (160 + 160 + 136 + 30 + 70), "factors then");
+    expect(world.world().traffic().bytes - 4 * 4224 == 4 * (160 + 160 + 136 + 30 + 70),
+           "factors then");
     expect(reducer.error_bytes() == 4 * (1536 + 1536 + 960), "errors of what is compressed");
   });
   CHECK(complaints(outcomes) == "");

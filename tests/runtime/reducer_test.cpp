@@ -21,7 +21,8 @@ using train::World;
 
 namespace {
 
-const std::vector<std::vector<std::int64_t>> kReducedShapes = {{100}, {40, 30}, {7}, {64, 64}, {3, 5, 11}};
+const std::vector<std::vector<std::int64_t>> kReducedShapes = {
+    {100}, {40, 30}, {7}, {64, 64}, {3, 5, 11}};
 
 CompressingOptions small_buckets() {
   CompressingOptions options;
@@ -42,7 +43,8 @@ void expect_means(Parameters& parameters, int ranks, std::int64_t step, double t
 }
 
 // Gradients get ready in an order that differs from rank to rank and step to step.
-void reduce_in_disorder(CompressingReducer& reducer, Parameters& parameters, int rank, std::int64_t step) {
+void reduce_in_disorder(CompressingReducer& reducer, Parameters& parameters, int rank,
+                        std::int64_t step) {
   std::vector<std::size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 random(static_cast<unsigned>(100 * rank + step));
@@ -60,10 +62,12 @@ TEST_CASE("buckets close when they are full, the first one early", "[ddp]") {
     CompressingReducer reducer(parameters, world.world(), small_buckets());
     // In elements, each parameter at a multiple of 64: 100 (128) fill the first bucket's 400 bytes;
     // 1200 (1216) and 7 (64) are less than 6000 bytes, with 4096 more; 165 (192) are left over.
-    const auto buckets = train::buckets_of(
-        {{parameters.begin(), parameters.end()}, parameters.gradients().numel()}, 4,
-        small_buckets().buckets);
-    const auto elements = [&](std::size_t i) { return buckets[i].range.end - buckets[i].range.begin; };
+    const auto buckets =
+        train::buckets_of({{parameters.begin(), parameters.end()}, parameters.gradients().numel()},
+                          4, small_buckets().buckets);
+    const auto elements = [&](std::size_t i) {
+      return buckets[i].range.end - buckets[i].range.begin;
+    };
     expect(buckets.size() == 3, "three buckets");
     expect(elements(0) == 128, "the first has 128 elements");
     expect(elements(1) == 1216 + 64 + 4096, "the second 5376");
@@ -210,7 +214,8 @@ TEST_CASE("a rank alone reduces nothing", "[ddp]") {
     const auto before = parameters.gradients().clone();
     reduce_in_disorder(reducer, parameters, 0, 1);
     expect(at::equal(before, parameters.gradients()), "the same gradients");
-    expect(reducer.states().empty() && world.world().traffic().bytes == 0, "nothing kept, nothing sent");
+    expect(reducer.states().empty() && world.world().traffic().bytes == 0,
+           "nothing kept, nothing sent");
   });
   CHECK(complaints(outcomes) == "");
 }

@@ -29,15 +29,16 @@ at::Tensor Reference::linear(const at::Tensor& x, const std::string& name) const
                                 : at::linear(x, weight(name + ".weight"), bias->second);
 }
 
-// x: [samples, heads, seq, dim]. Each pair is a complex number that is multiplied by one of length 1.
+// x: [samples, heads, seq, dim]. Each pair is a complex number that is multiplied by one of
+// length 1.
 at::Tensor Reference::rotated(const at::Tensor& x) const {
   const auto dim = config_.head_dim;
   auto frequencies = at::pow(config_.rope_theta, -at::arange(0, dim, 2, at::kDouble) / dim);
   if (config_.rope_factor != 1) {  // by wavelengths, as Llama 3.1's own code
     const auto wavelengths = 2 * M_PI / frequencies;
     const auto context = static_cast<double>(config_.rope_original);
-    const auto smooth = (context / wavelengths - config_.rope_low) /
-                        (config_.rope_high - config_.rope_low);
+    const auto smooth =
+        (context / wavelengths - config_.rope_low) / (config_.rope_high - config_.rope_low);
     const auto between = (1 - smooth) * frequencies / config_.rope_factor + smooth * frequencies;
     frequencies = at::where(wavelengths < context / config_.rope_high, frequencies,
                             at::where(wavelengths > context / config_.rope_low,
@@ -51,7 +52,8 @@ at::Tensor Reference::rotated(const at::Tensor& x) const {
 }
 
 at::Tensor Reference::attention(const at::Tensor& x, const std::string& name) const {
-  const auto heads = config_.heads, kv = config_.kv_heads, dim = config_.head_dim, seq = config_.seq;
+  const auto heads = config_.heads, kv = config_.kv_heads, dim = config_.head_dim,
+             seq = config_.seq;
   const auto group = heads / kv;
   const auto qkv = linear(x, name + ".qkv").view({-1, seq, kv, group + 2, dim});
   auto q = qkv.narrow(3, 0, group).reshape({-1, seq, heads, dim}).transpose(1, 2),
@@ -86,7 +88,8 @@ at::Tensor Reference::mlp(const at::Tensor& x, const std::string& name) const {
   if (!config_.swiglu)  // by its formula (Hendrycks & Gimpel 2016, tanh)
     return linear(0.5 * up * (1 + at::tanh(std::sqrt(2 / M_PI) * (up + 0.044715 * at::pow(up, 3)))),
                   name + ".down");
-  const auto gate = at::slice(up, -1, 0, up.size(-1), 2), factor = at::slice(up, -1, 1, up.size(-1), 2);
+  const auto gate = at::slice(up, -1, 0, up.size(-1), 2),
+             factor = at::slice(up, -1, 1, up.size(-1), 2);
   return linear(gate / (1 + at::exp(-gate)) * factor, name + ".down");
 }
 

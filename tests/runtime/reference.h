@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/model/parts.h"
 #include "backends/runtime/model/parameters.h"
+#include "backends/runtime/model/parts.h"
 
 namespace orch::train {
 

@@ -17,7 +17,8 @@ namespace {
 
 // For this thread alone, as on a node that has a disk of its own.
 bool see_instead(const fs::path& place, const fs::path& other) {
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount(other.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0;
 }
 
@@ -30,10 +31,12 @@ TEST_CASE("ranks that see different checkpoints at the same path do not go on", 
   REQUIRE(checkpoint::write(other, at_step(4), simple(2), {}));  // the same sizes
   const auto outcomes = run_worlds(2, [&](train::World& world) {
     if (world.rank() == 1 && !see_instead(here, other)) return say("may not mount");
-    train::find_checkpoint(world, [&] { return checkpoint::open_latest(here); }, "");
+    train::find_checkpoint(
+        world, [&] { return checkpoint::open_latest(here); }, "");
   });
   if (outcomes[1].said.find("may not mount") != std::string::npos) SKIP("this user may not mount");
   CHECK_FALSE(outcomes[1].ok());
-  CHECK_THAT(outcomes[1].said, Catch::Matchers::ContainsSubstring("is the run folder the same on all nodes?"));
+  CHECK_THAT(outcomes[1].said,
+             Catch::Matchers::ContainsSubstring("is the run folder the same on all nodes?"));
   CHECK_THAT(outcomes[1].said, Catch::Matchers::ContainsSubstring("differs"));
 }

@@ -4,15 +4,16 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/train/checkpoint/made.h"
 #include "tests/place.h"
+#include "tests/train/checkpoint/made.h"
 
 using namespace made;
 
 TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpoint]") {
   std::vector<train::StateTensor> state;
   for (const std::int64_t rows : {5, 1, 100, 3, 0, 40, 2})
-    state.push_back(train::whole_state("weights/" + std::to_string(state.size()), at::randn({rows, 7})));
+    state.push_back(
+        train::whole_state("weights/" + std::to_string(state.size()), at::randn({rows, 7})));
   for (const int ranks : {1, 4, 9}) {
     std::vector<Saved> shares(static_cast<std::size_t>(ranks));
     std::size_t pieces = 0;

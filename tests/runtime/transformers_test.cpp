@@ -38,8 +38,8 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
     const auto tokens = at::tensor(ids, at::kLong);
     const auto logits = model.logits({tokens, tokens, 0, 0});
     for (std::int64_t row = 0; row < 12; ++row) {
-      const auto expected =
-          at::tensor(wanted.at("logits")[i][static_cast<std::size_t>(row)].get<std::vector<float>>());
+      const auto expected = at::tensor(
+          wanted.at("logits")[i][static_cast<std::size_t>(row)].get<std::vector<float>>());
       worst = std::max(worst, (logits[row] - expected).abs().max().item<double>());
       largest = std::max(largest, expected.abs().max().item<double>());
     }

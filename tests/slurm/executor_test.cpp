@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/base/text.h"
+#include "core/run/launch/process_shell.h"
 #include "core/run/launch/slurm/array_script.h"
 #include "core/run/launch/slurm/preflight.h"
-#include "core/run/launch/process_shell.h"
 #include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_executor.h"
 
@@ -150,7 +150,8 @@ TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]"
   auto array = bench.make(2, true);
   bench.accept(array, std::string("#!/bin/bash\n") + kHeader +
                           "if [ -n \"${SLURM_RESTART_COUNT:-}\" ]; then exit 3; fi\n"
-                          "sleep 2\n" + kRequeue);
+                          "sleep 2\n" +
+                          kRequeue);
   const auto is_forgotten = [&] {
     const auto rows = bench.executor.client().queue(record::comment_of(array.id));
     return rows && rows->empty();
@@ -194,9 +195,8 @@ TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
   CHECK(reply.reply == Reply::refused);
   CHECK(reply.message.find("Invalid partition name") != std::string::npos);
   const auto path = bench.folder / "test.sbatch";
-  const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null", "", {}, 0,
-                        -1,
-                        ""};
+  const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null",
+                        "",          {},           0,    -1,           ""};
   REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
   CHECK_FALSE(bench.executor.test(request));
   REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));

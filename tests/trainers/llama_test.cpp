@@ -1,5 +1,6 @@
-// Llama under every kind of parallelism against ddp's single process, which is held against autograd in
-// parity_test: fewer heads of keys and values than of queries, their norms, a head of its own.
+// Llama under every kind of parallelism against ddp's single process, which is held against
+// autograd in parity_test: fewer heads of keys and values than of queries, their norms, a head of
+// its own.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -54,9 +55,9 @@ TEST_CASE("what a trainer cannot do it says at once", "[train]") {
   CHECK_FALSE(shared.ok());
   CHECK(shared.output.find("2 kv_heads cannot be shared equally by 4 ranks") != std::string::npos);
   auto mixture = ddp_run(1);
-  mixture["model"] = {{"name", "m"},   {"family", "moe"}, {"layers", 2},  {"hidden", 32},
-                      {"heads", 4},    {"vocab", 100},    {"seq", 16},    {"experts", 4},
-                      {"experts_per_token", 2}};
+  mixture["model"] = {{"name", "m"},  {"family", "moe"}, {"layers", 2},
+                      {"hidden", 32}, {"heads", 4},      {"vocab", 100},
+                      {"seq", 16},    {"experts", 4},    {"experts_per_token", 2}};
   const auto experts = TrainerRun(mixture).attempt();
   CHECK_FALSE(experts.ok());
   CHECK(experts.output.find("planned and estimated, not trained") != std::string::npos);

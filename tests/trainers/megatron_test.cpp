@@ -1,10 +1,11 @@
-// Tensor, pipeline and data parallelism against ddp's single process, which is held against autograd
-// in parity_test. Tolerances are for fp32 and 20 steps, with an epsilon that keeps noise about zero
-// from becoming steps of the learning rate.
+// Tensor, pipeline and data parallelism against ddp's single process, which is held against
+// autograd in parity_test. Tolerances are for fp32 and 20 steps, with an epsilon that keeps noise
+// about zero from becoming steps of the learning rate.
+#include <fmt/format.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
-#include <fmt/format.h>
 
 #include "tests/trainers/trainer.h"
 
@@ -47,9 +48,8 @@ TEST_CASE("ranks that share layers train as one process", "[train][megatron]") {
     bool sequence;
     const char* family;
   };
-  const auto [ranks, sequence, family] =
-      GENERATE(Case{2, false, "gpt"}, Case{4, true, "gpt"}, Case{4, false, "bloom"},
-               Case{2, true, "bloom"});
+  const auto [ranks, sequence, family] = GENERATE(Case{2, false, "gpt"}, Case{4, true, "gpt"},
+                                                  Case{4, false, "bloom"}, Case{2, true, "bloom"});
   CAPTURE(ranks, sequence, family);
   auto run = megatron_run(ranks, 1, 1), ddp = ddp_run(1);
   run["settings"]["sequence_parallel"] = sequence;
@@ -94,8 +94,8 @@ TEST_CASE("pipelines train as one process", "[train][megatron]") {
   expect_near(train(run), trained(ddp), 1e-6, 1e-6);
 }
 
-// The first stage has forwards of as many micro-batches behind it as there are stages: with fewer the
-// others wait, with more it keeps too much. Neither changes a loss.
+// The first stage has forwards of as many micro-batches behind it as there are stages: with fewer
+// the others wait, with more it keeps too much. Neither changes a loss.
 TEST_CASE("a stage keeps as many micro-batches as 1F1B has in flight", "[train][megatron]") {
   const auto kept = [](int micro_batches, bool filled) {
     auto json = megatron_run(1, 4, 1);
@@ -209,8 +209,9 @@ TEST_CASE("gradients are summed in 16 bits where that is asked for", "[train][me
   CHECK(std::abs(narrow_losses.rbegin()->second - wide_losses.rbegin()->second) < 0.02);
 }
 
-// After one step AdamW's first moment is the gradient times 1 - beta1: all tensors of the checkpoint
-// tell the norm, each once. What other ranks have too weighs enough that counting it twice would show.
+// After one step AdamW's first moment is the gradient times 1 - beta1: all tensors of the
+// checkpoint tell the norm, each once. What other ranks have too weighs enough that counting it
+// twice would show.
 TEST_CASE("the norm counts every gradient once", "[train][megatron]") {
   auto json = megatron_run(2, 2, 2);
   json["settings"]["zero_stage"] = 1;
@@ -239,8 +240,8 @@ TEST_CASE("the norm counts every gradient once", "[train][megatron]") {
 }
 
 TEST_CASE("all axes together train as one process", "[train][megatron]") {
-  const auto [tensor, pipeline, data, zero] =
-      GENERATE(Shape{1, 1, 4, 1}, Shape{2, 1, 2, 1}, Shape{1, 2, 2}, Shape{1, 2, 2, 1}, Shape{2, 2, 2, 1});
+  const auto [tensor, pipeline, data, zero] = GENERATE(
+      Shape{1, 1, 4, 1}, Shape{2, 1, 2, 1}, Shape{1, 2, 2}, Shape{1, 2, 2, 1}, Shape{2, 2, 2, 1});
   CAPTURE(tensor, pipeline, data, zero);
   auto run = megatron_run(tensor, pipeline, data), ddp = ddp_run(1);
   run["settings"]["sequence_parallel"] = tensor > 1;
@@ -274,7 +275,9 @@ TEST_CASE("an overflow on one rank is one for all", "[train][megatron]") {
     if (!attempt.ok()) throw std::runtime_error(attempt.output);
     std::vector<std::string> all;
     for (const auto& event : attempt.events())
-      if (event.at("event") == "step") all.push_back(fmt::format("{}{}", event.at("loss_scale").get<double>(), event.at("skipped").get<bool>() ? " skipped" : ""));
+      if (event.at("event") == "step")
+        all.push_back(fmt::format("{}{}", event.at("loss_scale").get<double>(),
+                                  event.at("skipped").get<bool>() ? " skipped" : ""));
     return all;
   };
   const auto single = scales(megatron_run(1, 1, 1));
@@ -313,7 +316,8 @@ TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][
   const auto attempt = run.attempt();
   CHECK(attempt.exit_codes == std::vector<int>{1, 1});
   const std::string why =
-      "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 stages "
+      "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 "
+      "stages "
       "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not deal 4 layers to 1 stages";
   CHECK(attempt.failure().failure == record::Failure::bad_exit);
   CHECK(attempt.failure().line.starts_with(why.substr(0, 190)));
@@ -323,8 +327,8 @@ TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][
 TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {
   const std::vector<Json> layouts = [] {
     std::vector<Json> all = {ddp_run(1), ddp_run(4)};
-    for (const auto& [t, p, d, zero] : {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 2, 1}, Shape{2, 2, 1},
-                                  Shape{4, 1, 1}, Shape{1, 4, 1}})
+    for (const auto& [t, p, d, zero] : {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 2, 1},
+                                        Shape{2, 2, 1}, Shape{4, 1, 1}, Shape{1, 4, 1}})
       all.push_back(megatron_run(t, p, d));
     for (const auto& [t, p, d, zero] : {Shape{1, 1, 2}, Shape{2, 1, 2}, Shape{1, 2, 2}}) {
       all.push_back(megatron_run(t, p, d));

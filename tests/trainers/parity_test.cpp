@@ -6,9 +6,9 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "backends/runtime/model/stage.h"
-#include "core/train/data/synthetic.h"
 #include "core/plan/family.h"
 #include "core/plan/model_json.h"
+#include "core/train/data/synthetic.h"
 #include "tests/runtime/reference.h"
 #include "tests/trainers/trainer.h"
 
@@ -87,8 +87,8 @@ Expected train_alone(const plan::Model& model) {
     optimizer.step();
   }
   for (const auto& [name, weight] : reference.weights())
-    expected.weights[name] =
-        values(name == train::kWords || name == train::kHeadWords ? weight.narrow(0, 0, 100) : weight);
+    expected.weights[name] = values(
+        name == train::kWords || name == train::kHeadWords ? weight.narrow(0, 0, 100) : weight);
   return expected;
 }
 

@@ -1,13 +1,14 @@
 // Stopped, killed and started again.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
 #include <random>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 
 #include "core/train/checkpoint/checkpoint.h"
 #include "tests/trainers/trainer.h"
@@ -41,8 +42,9 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
     json["settings"]["compression"] = "powersgd";
   } else {
     const auto training = json["training"];
-    json = backend == "megatron" ? megatron_run(2, 2, 1)
-                                 : zero_run("zero3", 2, {{"offload", "full"}, {"offload_fraction", 0.5}});
+    json = backend == "megatron"
+               ? megatron_run(2, 2, 1)
+               : zero_run("zero3", 2, {{"offload", "full"}, {"offload_fraction", 0.5}});
     json["training"] = training;
     json["steps"] = steps;
   }
@@ -82,8 +84,8 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
         whole.saved("exp_avg/word_embedding.weight"));
 }
 
-// A file of the newest one is a pipe that nobody writes to: who opens it waits, longer than a collective
-// may take.
+// A file of the newest one is a pipe that nobody writes to: who opens it waits, longer than a
+// collective may take.
 TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   auto json = long_run(2, 6);
   json["training"]["keep_checkpoints"] = 2;

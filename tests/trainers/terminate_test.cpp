@@ -19,10 +19,14 @@ using namespace orch::test;
 namespace {
 
 int train_with_a_thread_that_throws(const fs::path& run, const fs::path& attempt) {
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "1"}})
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"RANK", "0"},
+                                                                      {"LOCAL_RANK", "0"},
+                                                                      {"WORLD_SIZE", "1"},
+                                                                      {"MASTER_ADDR", "127.0.0.1"},
+                                                                      {"MASTER_PORT", "1"}})
     ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<std::string> arguments = {"trainer", "--run", run.string(), "--attempt", attempt.string()};
+  std::vector<std::string> arguments = {"trainer", "--run", run.string(), "--attempt",
+                                        attempt.string()};
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   return train::trainer_main(

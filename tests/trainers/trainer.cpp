@@ -1,12 +1,11 @@
 #include "tests/trainers/trainer.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -106,9 +105,9 @@ nlohmann::ordered_json small_run(int ranks) {
 }
 
 nlohmann::ordered_json small_llama() {
-  return {{"name", "small"}, {"family", "llama"}, {"layers", 2},   {"hidden", 32},
-          {"heads", 4},      {"kv_heads", 2},     {"vocab", 100},  {"seq", 16},
-          {"ffn_hidden", 40}, {"head_dim", 12},   {"qk_norm", true}, {"rope_theta", 500.0}};
+  return {{"name", "small"},  {"family", "llama"}, {"layers", 2},     {"hidden", 32},
+          {"heads", 4},       {"kv_heads", 2},     {"vocab", 100},    {"seq", 16},
+          {"ffn_hidden", 40}, {"head_dim", 12},    {"qk_norm", true}, {"rope_theta", 500.0}};
 }
 
 nlohmann::ordered_json ddp_run(int ranks) {
@@ -125,22 +124,14 @@ nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data) {
   json["pipeline_parallel"] = pipeline;
   json["data_parallel"] = data;
   json["accumulate"] = 4 / data;
-  json["settings"] = {{"tensor_parallel", tensor},
-                      {"pipeline_parallel", pipeline},
-                      {"interleave", 1},
-                      {"stage_partition", "uniform"},
-                      {"engine", "megatron"},
-                      {"sequence_parallel", false},
-                      {"recompute", "none"},
-                      {"dtype", "fp32"},
-                      {"zero_stage", 0},
-                      {"offload", "none"},
-                      {"fp32_accumulate", false},
-                      {"flash_attention", false},
-                      {"fused_kernels", false},
-                      {"optimizer", "adamw"},
-                      {"vocab_multiple", 8},
-                      {"overlap_grad_reduce", true},
+  json["settings"] = {{"tensor_parallel", tensor}, {"pipeline_parallel", pipeline},
+                      {"interleave", 1},           {"stage_partition", "uniform"},
+                      {"engine", "megatron"},      {"sequence_parallel", false},
+                      {"recompute", "none"},       {"dtype", "fp32"},
+                      {"zero_stage", 0},           {"offload", "none"},
+                      {"fp32_accumulate", false},  {"flash_attention", false},
+                      {"fused_kernels", false},    {"optimizer", "adamw"},
+                      {"vocab_multiple", 8},       {"overlap_grad_reduce", true},
                       {"launch_blocking", false}};
   return json;
 }
@@ -151,11 +142,10 @@ nlohmann::ordered_json zero_run(const std::string& name, int ranks,
   json["strategy"] = name;
   json["backend"] = "zero3";
   json["model"]["layers"] = 4;
-  json["settings"] = {{"tensor_parallel", 1},          {"overlap", true},
-                      {"offload_activations", false},  {"recompute", "none"},
-                      {"dtype", "fp32"},               {"optimizer", "adamw"},
-                      {"flash_attention", false},      {"fused_kernels", false},
-                      {"prefetch", 1}};
+  json["settings"] = {
+      {"tensor_parallel", 1},     {"overlap", true},        {"offload_activations", false},
+      {"recompute", "none"},      {"dtype", "fp32"},        {"optimizer", "adamw"},
+      {"flash_attention", false}, {"fused_kernels", false}, {"prefetch", 1}};
   if (name == "fsdp")
     json["settings"].update({{"sharding", "full"}, {"hybrid_shard_group", 0}});
   else
@@ -189,9 +179,7 @@ nlohmann::json Attempt::event(const std::string& name) const {
 
 record::Confession Attempt::failure() const { return events::read_failure(folder); }
 
-TrainerRun::TrainerRun(nlohmann::ordered_json run_json) {
-  write(run_json);
-}
+TrainerRun::TrainerRun(nlohmann::ordered_json run_json) { write(run_json); }
 
 void TrainerRun::write(const nlohmann::ordered_json& run_json) {
   ranks_ = run_json.at("gpus").get<int>();
@@ -215,10 +203,10 @@ Attempt TrainerRun::attempt(const AttemptOptions& options) {
     variables["MASTER_PORT"] = port;
     variables.emplace("OMP_NUM_THREADS", "1");
     variables.emplace("OPENBLAS_NUM_THREADS", "1");
-    pids.push_back(start({program_, "--run", (folder() / "run.json").string(),
-                          "--attempt", attempt.folder.string()},
-                         variables, attempt.folder / fmt::format("rank-{}.log", rank),
-                         options.started ? "" : backend_));
+    pids.push_back(start(
+        {program_, "--run", (folder() / "run.json").string(), "--attempt", attempt.folder.string()},
+        variables, attempt.folder / fmt::format("rank-{}.log", rank),
+        options.started ? "" : backend_));
   }
   if (options.meanwhile) options.meanwhile(pids, attempt.folder);
   for (int rank = 0; rank < ranks_; ++rank) {

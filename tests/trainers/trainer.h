@@ -29,8 +29,8 @@ nlohmann::ordered_json ddp_run(int ranks);
 // micro-batches.
 nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
 
-// The same for the trainer of ZeRO and FSDP: four layers. name: zero3, deepspeed or fsdp, with its own
-// settings.
+// The same for the trainer of ZeRO and FSDP: four layers. name: zero3, deepspeed or fsdp, with its
+// own settings.
 nlohmann::ordered_json zero_run(const std::string& name, int ranks,
                                 const nlohmann::ordered_json& settings = {});
 
@@ -53,8 +53,8 @@ struct AttemptOptions {
   std::map<std::string, std::string> environment;
   // While they run, in the test's own process.
   std::function<void(const std::vector<pid_t>&, const fs::path& attempt)> meanwhile;
-  // The program is started, as a job script does it. Else ranks are forked from this process and call
-  // the trainer's main(), which takes a third of the time.
+  // The program is started, as a job script does it. Else ranks are forked from this process and
+  // call the trainer's main(), which takes a third of the time.
   bool started = false;
 };
 
@@ -111,8 +111,8 @@ Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options 
 const Trained& trained(const nlohmann::ordered_json& json);
 double worst_loss(const Trained& a, const Trained& b);
 double worst_norm(const Trained& a, const Trained& b);  // relative
-// Losses and weights, and the norm to 1e-6: everything is counted once, else it is off by a thousandth
-// and more.
+// Losses and weights, and the norm to 1e-6: everything is counted once, else it is off by a
+// thousandth and more.
 void expect_near(const Trained& got, const Trained& wanted, double losses, double weights);
 
 }  // namespace orch::test

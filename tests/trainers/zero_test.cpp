@@ -20,12 +20,9 @@ struct Kind {
 };
 
 std::vector<Kind> kinds() {
-  return {{"deepspeed", {{"stage", 1}}},
-          {"deepspeed", {{"stage", 2}}},
-          {"deepspeed", {{"stage", 3}}},
-          {"zero3", {{"prefetch", 0}}},
-          {"zero3", {{"prefetch", 4}}},
-          {"fsdp", {{"sharding", "full"}}},
+  return {{"deepspeed", {{"stage", 1}}},      {"deepspeed", {{"stage", 2}}},
+          {"deepspeed", {{"stage", 3}}},      {"zero3", {{"prefetch", 0}}},
+          {"zero3", {{"prefetch", 4}}},       {"fsdp", {{"sharding", "full"}}},
           {"fsdp", {{"sharding", "grad_op"}}}};
 }
 
@@ -52,7 +49,8 @@ TEST_CASE("every kind of shards on two ranks is ddp to the bit", "[train][zero]"
 
 TEST_CASE("shards of three and four ranks train as one process", "[train][zero]") {
   for (const auto& [name, settings] :
-       {Kind{"deepspeed", {{"stage", 1}}}, Kind{"deepspeed", {{"stage", 2}}}, Kind{"zero3", Json::object()}}) {
+       {Kind{"deepspeed", {{"stage", 1}}}, Kind{"deepspeed", {{"stage", 2}}},
+        Kind{"zero3", Json::object()}}) {
     CAPTURE(name, settings.dump());
     expect_near(train(zero_run(name, 4, settings)), trained(ddp_run(1)), 1e-6, 1e-6);
   }
@@ -99,7 +97,8 @@ TEST_CASE("a tied gradient that is reduced twice is the same to rounding", "[tra
 }
 
 TEST_CASE("groups that mirror each other stand beside tensor parallelism", "[train][zero]") {
-  auto json = zero_run("fsdp", 8, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}, {"tensor_parallel", 2}});
+  auto json = zero_run("fsdp", 8,
+                       {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}, {"tensor_parallel", 2}});
   json["tensor_parallel"] = 2;
   json["data_parallel"] = 4;
   json["accumulate"] = 1;
@@ -162,7 +161,8 @@ TEST_CASE("shards beside tensor parallelism train as one process", "[train][zero
 }
 
 TEST_CASE("16-bit shards learn as ddp does", "[train][zero]") {
-  const auto [name, settings] = GENERATE(Kind{"zero3", Json::object()}, Kind{"fsdp", Json::object()});
+  const auto [name, settings] =
+      GENERATE(Kind{"zero3", Json::object()}, Kind{"fsdp", Json::object()});
   auto ddp = ddp_run(2);
   ddp["settings"]["dtype"] = "bf16";
   auto json = zero_run(name, 2, settings);
@@ -182,8 +182,9 @@ TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
     const char* dtype;
   };
   const auto [name, ranks, stage, accumulate, dtype] =
-      GENERATE(Case{"zero3", 2, 3, 2, "fp32"}, Case{"zero3", 3, 3, 1, "bf16"}, Case{"zero3", 1, 3, 1, "fp32"},
-               Case{"deepspeed", 2, 2, 2, "bf16"}, Case{"deepspeed", 2, 1, 2, "fp32"});
+      GENERATE(Case{"zero3", 2, 3, 2, "fp32"}, Case{"zero3", 3, 3, 1, "bf16"},
+               Case{"zero3", 1, 3, 1, "fp32"}, Case{"deepspeed", 2, 2, 2, "bf16"},
+               Case{"deepspeed", 2, 1, 2, "fp32"});
   CAPTURE(name, ranks, stage, dtype);
   auto json = zero_run(name, ranks, Json::object());
   if (stage < 3) json["settings"]["stage"] = stage;
@@ -198,7 +199,8 @@ TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
   const auto plain = train(json);
   AttemptOptions slow;
   slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "7"}};
-  for (const auto& [offload, fraction] : {std::pair{"optimizer", 1.0}, {"optimizer", 0.5}, {"full", 1.0}, {"full", 0.4}}) {
+  for (const auto& [offload, fraction] :
+       {std::pair{"optimizer", 1.0}, {"optimizer", 0.5}, {"full", 1.0}, {"full", 0.4}}) {
     if (stage < 3 && offload == std::string("full")) continue;
     CAPTURE(offload, fraction);
     json["settings"]["offload"] = offload;
@@ -208,8 +210,8 @@ TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
   }
 }
 
-// Gathers that leave when the host is done with a unit: the last step's have all left when a rank does,
-// or another would wait for them.
+// Gathers that leave when the host is done with a unit: the last step's have all left when a rank
+// does, or another would wait for them.
 TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
   const bool megatron = GENERATE(false, true);
   auto json = megatron ? megatron_run(2, 1, 2) : zero_run("deepspeed", 2, {{"stage", 2}});
@@ -224,7 +226,8 @@ TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
         orch::flight::read((attempt.folder / "flight" / orch::flight::file_name(rank)).string());
     REQUIRE(recording);
     const auto is_gather = [&](const auto& each) {
-      return each.kind == "all_gather" && each.group == (megatron ? "data" : "gather") && !each.inside();
+      return each.kind == "all_gather" && each.group == (megatron ? "data" : "gather") &&
+             !each.inside();
     };
     // In each of three steps two buckets, or four layers, the embedding and the final norm.
     CHECK(std::ranges::count_if(recording->collectives, is_gather) == (megatron ? 6 : 18));
@@ -232,7 +235,8 @@ TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
 }
 
 // Both buffers of the ring hold the same layer's gradients then, of two micro-batches.
-TEST_CASE("one layer's gradients of several micro-batches add up wherever they are", "[train][zero]") {
+TEST_CASE("one layer's gradients of several micro-batches add up wherever they are",
+          "[train][zero]") {
   const int ranks = GENERATE(1, 2);
   auto json = zero_run("zero3", ranks, Json::object());
   json["model"]["layers"] = 1;
@@ -241,7 +245,8 @@ TEST_CASE("one layer's gradients of several micro-batches add up wherever they a
   json["global_batch"] = 3 * ranks;
   json["steps"] = 4;
   auto like = small_run(ranks);
-  for (const auto* key : {"model", "micro_batch", "accumulate", "global_batch", "steps"}) like[key] = json[key];
+  for (const auto* key : {"model", "micro_batch", "accumulate", "global_batch", "steps"})
+    like[key] = json[key];
   const auto expected = train(like);
   AttemptOptions slow;
   slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "7"}};
@@ -268,13 +273,15 @@ TEST_CASE("host memory that is not there is refused before it is taken", "[train
 }
 
 TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {
-  const std::vector<Json> layouts = {zero_run("deepspeed", 2, {{"stage", 1}}), zero_run("zero3", 4),
-                                     megatron_run(2, 2, 1),
-                                     zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}),
-                                     zero_run("zero3", 2, {{"offload", "full"}}),
-                                     zero_run("deepspeed", 4, {{"stage", 2}}),
-                                     zero_run("deepspeed", 2, {{"stage", 1}, {"offload", "optimizer"}, {"offload_fraction", 0.5}}),
-                                     ddp_run(2)};
+  const std::vector<Json> layouts = {
+      zero_run("deepspeed", 2, {{"stage", 1}}),
+      zero_run("zero3", 4),
+      megatron_run(2, 2, 1),
+      zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}),
+      zero_run("zero3", 2, {{"offload", "full"}}),
+      zero_run("deepspeed", 4, {{"stage", 2}}),
+      zero_run("deepspeed", 2, {{"stage", 1}, {"offload", "optimizer"}, {"offload_fraction", 0.5}}),
+      ddp_run(2)};
   const auto& whole = trained(ddp_run(1));
   auto json = layouts.front();
   TrainerRun run(json);
@@ -293,14 +300,16 @@ TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {
 }
 
 TEST_CASE("Adafactor's means go to any other shards", "[train][zero]") {
-  std::vector<Json> layouts = {zero_run("deepspeed", 2, {{"stage", 2}}), megatron_run(2, 1, 2),
-                               zero_run("zero3", 2, {{"tensor_parallel", 2}}),
-                               zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}), ddp_run(1)};
+  std::vector<Json> layouts = {
+      zero_run("deepspeed", 2, {{"stage", 2}}), megatron_run(2, 1, 2),
+      zero_run("zero3", 2, {{"tensor_parallel", 2}}),
+      zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}), ddp_run(1)};
   layouts[1]["settings"]["zero_stage"] = 1;
   layouts[2]["tensor_parallel"] = 2;
   layouts[2]["data_parallel"] = 1;
   layouts[2]["accumulate"] = 4;
-  // No biases: a key's changes no score, so that its gradient is noise, of which Adafactor makes whole steps.
+  // No biases: a key's changes no score, so that its gradient is noise, of which Adafactor makes
+  // whole steps.
   const auto adafactor = [](Json run, int steps) {
     run["model"] = small_llama();
     run["settings"]["optimizer"] = "adafactor";

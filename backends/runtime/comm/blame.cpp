@@ -74,14 +74,14 @@ bool has_entered(const Entered& what, const Sighting& sighting) {
   return found != sighting.entered.end() && found->second.sequence >= what.sequence;
 }
 
-// Those without whom it cannot end: the other end of a message, or who has not come to a collective.
+// Those without whom it cannot end: the other end of a message, or who has not come to a
+// collective.
 std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sighting>& others) {
   std::vector<const Sighting*> missing;
   for (const auto& other : others) {
     const bool is_member = std::count(what.members.begin(), what.members.end(), other.rank) > 0;
     const bool is_awaited = what.peer >= 0 ? other.rank == what.peer : is_member;
-    if (is_awaited && !has_entered(what, other))
-      missing.push_back(&other);
+    if (is_awaited && !has_entered(what, other)) missing.push_back(&other);
   }
   return missing;
 }
@@ -114,9 +114,8 @@ std::string follow(const Sighting* at, const std::vector<Sighting>& others,
 std::vector<std::string> delays(const Entered& here, const std::vector<Sighting>& others) {
   std::vector<std::string> found;
   for (const auto* other : awaited(here, others)) {
-    const auto text =
-        fmt::format("rank {} {}{}", other->rank, here.peer >= 0 ? "" : "has not entered it: it ",
-                    doing(*other));
+    const auto text = fmt::format("rank {} {}{}", other->rank,
+                                  here.peer >= 0 ? "" : "has not entered it: it ", doing(*other));
     found.push_back(follow(other, others, text));
   }
   if (here.peer >= 0) return found;

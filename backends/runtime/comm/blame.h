@@ -14,9 +14,9 @@ struct Entered {
   std::string group;           // "data"
   std::uint64_t sequence = 0;  // in the group; sends and receipts are counted apart
   std::uint64_t bytes = 0;
-  bool is_inside = false;    // not left yet
-  bool is_waited = false;    // somebody waits for its end: else it is only under way
-  int peer = -1;             // of a send or recv: its rank in the world
+  bool is_inside = false;         // not left yet
+  bool is_waited = false;         // somebody waits for its end: else it is only under way
+  int peer = -1;                  // of a send or recv: its rank in the world
   std::vector<int> members = {};  // of the group: their ranks in the world
 };
 
@@ -51,8 +51,8 @@ struct Sighting {
   std::string last_seen;                   // from its flight recording
 };
 
-// Names the ranks for whose sake `here` cannot end, and what each was doing. Who waits for another is
-// not to blame, but the one at the end of that chain.
+// Names the ranks for whose sake `here` cannot end, and what each was doing. Who waits for another
+// is not to blame, but the one at the end of that chain.
 std::string blame(const Entered& here, const std::vector<Sighting>& others);
 
 // "all_reduce #17 of 'data'".

@@ -90,7 +90,7 @@ struct WorldOptions {
   double timeout_seconds = 600;  // of one collective, and of the first meeting
   // Ends the process, which failed and cannot leave by itself. From any thread; may be empty.
   std::function<void(const std::string& why)> give_up;
-  std::string flight_folder;     // empty: no recording
+  std::string flight_folder;  // empty: no recording
   // For tests: sleep up to so many milliseconds before each collective, at random by this seed.
   double jitter_ms = 0;  // from ORCH_TEST_JITTER_MS
   std::uint64_t jitter_seed = 0;

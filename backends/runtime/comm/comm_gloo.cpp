@@ -127,14 +127,16 @@ std::shared_ptr<gloo::transport::Device> device_for(const TransportOptions& opti
                      : c10d::ProcessGroupGloo::createDeviceForHostname(own);
 }
 
-// Gloo's own thread polls without a pause while another one holds the lock of a connection, which then
-// waits for a core where ranks share them: half of the time of four ranks on two cores went there. It
-// inherits from the thread that makes it that others go first.
+// Gloo's own thread polls without a pause while another one holds the lock of a connection, which
+// then waits for a core where ranks share them: half of the time of four ranks on two cores went
+// there. It inherits from the thread that makes it that others go first.
 std::shared_ptr<gloo::transport::Device> yielding_device(const TransportOptions& options) {
-  return std::async(std::launch::async, [&] {
-           ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
-           return device_for(options);
-         }).get();
+  return std::async(std::launch::async,
+                    [&] {
+                      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
+                      return device_for(options);
+                    })
+      .get();
 }
 
 }  // namespace

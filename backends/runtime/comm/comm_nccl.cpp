@@ -14,7 +14,8 @@ constexpr int kChannelBlocks = 4;
 
 using Work = c10::intrusive_ptr<c10d::Work>;
 
-// A copy of the work has its events, but not its tensors: these may be freed before the watch looks.
+// A copy of the work has its events, but not its tensors: these may be freed before the watch
+// looks.
 Running running(Work work) {
   using WorkNCCL = c10d::ProcessGroupNCCL::WorkNCCL;
   auto bare = c10::make_intrusive<WorkNCCL>(static_cast<const WorkNCCL&>(*work));
@@ -96,8 +97,8 @@ std::unique_ptr<Transport> make_transport(const TransportOptions& options) {
   if (options.is_channel) nccl->config.maxCTAs = kChannelBlocks;
   auto group =
       c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank, options.size, nccl);
-  // Now, where somebody looks at the clock, and not under the first collective. Messages too then go
-  // through this one connection.
+  // Now, where somebody looks at the clock, and not under the first collective. Messages too then
+  // go through this one connection.
   group->eagerConnectSingleDevice(options.device);
   return std::make_unique<Nccl>(std::move(group), options.device);
 }

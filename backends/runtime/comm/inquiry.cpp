@@ -17,7 +17,7 @@ constexpr auto kPatience = 2s;  // for the others' answers
 constexpr char kAlarm[] = "watch/alarm";
 constexpr char kVerdict[] = "watch/verdict";
 constexpr char kVerdictHeard[] = "watch/heard";  // how many know the verdict
-constexpr char kLeft[] = "watch/left";    // how many have left
+constexpr char kLeft[] = "watch/left";           // how many have left
 std::string answer_key(int rank) { return fmt::format("watch/answer/{}", rank); }
 std::string left_key(int rank) { return fmt::format("watch/left/{}", rank); }
 
@@ -32,8 +32,8 @@ void set(c10d::Store& store, const std::string& key, const std::string& value) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Entered, kind, group, sequence, bytes, is_inside, is_waited, peer,
-                                   members)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Entered, kind, group, sequence, bytes, is_inside, is_waited,
+                                   peer, members)
 
 Inquiry::Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
                  const Whereabouts& rank0)

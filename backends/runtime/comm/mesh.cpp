@@ -29,8 +29,9 @@ int Mesh::rank_at(int tensor, int data, int stage) const {
   return tensor + tensor_size_ * (data + data_size_ * stage);
 }
 
-// Every rank names the same groups in the same order. An axis with all ranks on it is the world. The
-// first collective opens a group: NCCL's would else open under a receive that waits on the device.
+// Every rank names the same groups in the same order. An axis with all ranks on it is the world.
+// The first collective opens a group: NCCL's would else open under a receive that waits on the
+// device.
 void Mesh::make_groups() {
   const auto make = [&](const char* name, const std::vector<int>& ranks, Group*& mine) {
     const bool all = static_cast<int>(ranks.size()) == world_.size();

@@ -5,8 +5,8 @@
 
 namespace orch::train {
 
-// One way from a stage to another, for messages of one kind: nobody who sends here waits for anything
-// that comes the other way, so that no order of messages can make ranks wait in a circle.
+// One way from a stage to another, for messages of one kind: nobody who sends here waits for
+// anything that comes the other way, so that no order of messages can make ranks wait in a circle.
 class Channel {
  public:
   Channel() = default;  // leads nowhere
@@ -24,9 +24,9 @@ class Channel {
 // connect at once: nothing is opened in the middle of a step.
 class Mesh {
  public:
-  // As many data-parallel ranks as there are: a ramp-up may begin with fewer than were planned. ring:
-  // the last stage passes on to the first one, as interleaved chunks do. Throws CommError if the
-  // ranks do not make whole replicas.
+  // As many data-parallel ranks as there are: a ramp-up may begin with fewer than were planned.
+  // ring: the last stage passes on to the first one, as interleaved chunks do. Throws CommError if
+  // the ranks do not make whole replicas.
   Mesh(World& world, const plan::Layout& planned, bool ring = false);
 
   World& world() const { return world_; }

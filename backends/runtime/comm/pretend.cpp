@@ -1,8 +1,8 @@
-#include "backends/runtime/comm/transport.h"
-
 #include <ATen/ATen.h>
 
 #include <algorithm>
+
+#include "backends/runtime/comm/transport.h"
 
 namespace orch::train {
 namespace {

@@ -18,9 +18,10 @@ enum class Progress { running, done, failed };
 // A collective as c10d has it under way.
 struct Running {
   c10::intrusive_ptr<c10d::Work> work;
-  std::function<void()> finish;    // to be called once the work is done; may be empty
-  bool tells_end = false;          // the work's future comes true when it ends or fails
-  std::function<Progress()> look = {};  // where only the device knows; holds no tensor. May be empty
+  std::function<void()> finish;  // to be called once the work is done; may be empty
+  bool tells_end = false;        // the work's future comes true when it ends or fails
+  std::function<Progress()> look =
+      {};  // where only the device knows; holds no tensor. May be empty
 };
 
 // What lies beneath a group: Gloo or NCCL. Tensors are contiguous, and lie on its device.

@@ -340,12 +340,14 @@ std::string Watch::of_host(const Entered& here) const {
   Sighting host;
   host.where = rank0_;
   host.process = rank0_.look();
-  // A process that is killed closes its connections before it is gone, on a busy machine long before.
+  // A process that is killed closes its connections before it is gone, on a busy machine long
+  // before.
   for (int i = 0; i < 50 && host.process == ProcessState::running; ++i) {
     std::this_thread::sleep_for(20ms);
     host.process = rank0_.look();
   }
-  if (host.process == ProcessState::running) return "another rank noticed it, and has not said more";
+  if (host.process == ProcessState::running)
+    return "another rank noticed it, and has not said more";
   host.last_seen = last_seen(options_.flight_folder, 0);
   return blame(here, {host}) + "; it hosts the store, so that the others cannot be asked";
 }

@@ -16,8 +16,8 @@
 
 namespace orch::train {
 
-// A collective whose end nobody waits for on the host (NCCL's): the watch looks after it, from before
-// it is launched, which opens the connection the first time.
+// A collective whose end nobody waits for on the host (NCCL's): the watch looks after it, from
+// before it is launched, which opens the connection the first time.
 class Followed {
  public:
   Followed(Entered what, std::chrono::steady_clock::time_point deadline)

@@ -55,7 +55,8 @@ void check_options(const WorldOptions& options) {
 bool is_listening(const WorldOptions& options) {
   addrinfo hints = {}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
-  if (::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &found) != 0)
+  if (::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints,
+                    &found) != 0)
     return false;
   bool answers = false;
   for (auto* at = found; at && !answers; at = at->ai_next) {
@@ -79,9 +80,10 @@ void wait_for_rank_0(const WorldOptions& options) {
   const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
   while (!is_listening(options)) {
     if (Clock::now() > deadline)
-      throw CommError(fmt::format(
-          "rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s; look at the log of rank 0",
-          options.rank, options.address, options.port, options.timeout_seconds));
+      throw CommError(
+          fmt::format("rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s; look "
+                      "at the log of rank 0",
+                      options.rank, options.address, options.port, options.timeout_seconds));
     std::this_thread::sleep_for(50ms);
   }
 }
@@ -254,8 +256,7 @@ class World::Impl {
   int made = 0;
 
  private:
-  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number,
-                                           bool is_channel) {
+  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number, bool is_channel) {
     const auto& options = common->options;
     if (options.alone) {
       TransportOptions pretended;
@@ -298,7 +299,8 @@ class World::Impl {
     return made_one.get();
   }
 
-  // Side by side: who closes one connection may wait for the device, where another one's kernel runs.
+  // Side by side: who closes one connection may wait for the device, where another one's kernel
+  // runs.
   void abort_all() {
     std::vector<std::thread> threads;
     {

@@ -39,8 +39,8 @@ void HostPool::run(std::int64_t count, const Work& work) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Who comes late finds nothing left, or helps with the round after. What is thrown reaches the caller
-// once nobody uses what it owns any more.
+// Who comes late finds nothing left, or helps with the round after. What is thrown reaches the
+// caller once nobody uses what it owns any more.
 void HostPool::take_some() {
   for (std::int64_t left; (left = left_--) > 0; ++done_) {
     try {

@@ -17,7 +17,8 @@ __global__ void columns_kernel(Rows rows_of, float* parts, int rows, int columns
   if (column < columns) {
     const int step = static_cast<int>(gridDim.y * blockDim.y);
 #pragma unroll 4
-    for (int row = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y); row < rows; row += step) {
+    for (int row = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y); row < rows;
+         row += step) {
       const auto vector = rows_of(row, column);
       for (int i = 0; i < kSize; ++i) sums[i] += static_cast<float>(vector.values[i]);
     }
@@ -41,12 +42,11 @@ void add_columns(const Rows& rows_of, std::int64_t rows, std::int64_t columns,
   TORCH_CHECK(columns % kSize == 0, "a width of ", columns, " has no kernel");
   const auto across = (columns / kSize + 31) / 32;
   const auto blocks = std::min(std::max<std::int64_t>(kBlocks / across, 64), (rows + 7) / 8);
-  const auto parts = at::empty({blocks, 1, columns},
-                               at::TensorOptions().dtype(at::kFloat).device(at::kCUDA));
+  const auto parts =
+      at::empty({blocks, 1, columns}, at::TensorOptions().dtype(at::kFloat).device(at::kCUDA));
   const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(blocks));
-  columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(rows_of, parts.template data_ptr<float>(),
-                                                        static_cast<int>(rows),
-                                                        static_cast<int>(columns));
+  columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(
+      rows_of, parts.template data_ptr<float>(), static_cast<int>(rows), static_cast<int>(columns));
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   if (to.defined()) add_rows(to, parts);
 }

@@ -30,8 +30,8 @@ __device__ void add_exponentials(const float (&values)[N], float& highest, float
   for (int i = 0; i < N; ++i) sum += power_of_two(fmaf(values[i], kLog2e, -less));
 }
 
-// Gives use(at, vector) a thread's vectors of a row: kept ones from shared memory. kAtOnce of them are
-// on their way before it uses one.
+// Gives use(at, vector) a thread's vectors of a row: kept ones from shared memory. kAtOnce of them
+// are on their way before it uses one.
 template <int kAtOnce, class T, class Use>
 __device__ void each_vector(const T* row, const T* own, int kept, int columns, const Use& use) {
   constexpr int kSize = Vector<T>::kSize;
@@ -49,8 +49,8 @@ __device__ void each_vector(const T* row, const T* own, int kept, int columns, c
 }
 
 // A block has a row. It reads it once, for the sum, and keeps the first `kept` numbers for the
-// gradient; the rest, of a very wide row, it reads again. Where two rows fit, two blocks are side by
-// side with half the registers: one reads while the other writes.
+// gradient; the rest, of a very wide row, it reads again. Where two rows fit, two blocks are side
+// by side with half the registers: one reads while the other writes.
 template <class T, bool kInPairs>
 __global__ void __launch_bounds__(1024, kInPairs ? 2 : 1)
     cross_entropy_kernel(T* logits, const std::int64_t* targets, int columns, int vocab, int kept,
@@ -81,8 +81,7 @@ __global__ void __launch_bounds__(1024, kInPairs ? 2 : 1)
     float shares[kSize];
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
-      shares[i] =
-          power_of_two(fmaf(static_cast<float>(vector.values[i]), kLog2e, -less)) * factor;
+      shares[i] = power_of_two(fmaf(static_cast<float>(vector.values[i]), kLog2e, -less)) * factor;
     if (static_cast<unsigned>(target - at) < kSize || at + kSize > vocab)
 #pragma unroll
       for (int i = 0; i < kSize; ++i)
@@ -109,10 +108,11 @@ void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int
         in_pairs ? cross_entropy_kernel<scalar_t, true> : cross_entropy_kernel<scalar_t, false>;
     C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(kept)));
-    kernel<<<static_cast<unsigned>(logits.size(0)), 1024, static_cast<std::size_t>(kept), stream()>>>(
-        logits.data_ptr<scalar_t>(), targets.data_ptr<std::int64_t>(), static_cast<int>(columns),
-        static_cast<int>(vocab), static_cast<int>(kept / element), static_cast<float>(scale),
-        losses.data_ptr<float>());
+    kernel<<<static_cast<unsigned>(logits.size(0)), 1024, static_cast<std::size_t>(kept),
+             stream()>>>(logits.data_ptr<scalar_t>(), targets.data_ptr<std::int64_t>(),
+                         static_cast<int>(columns), static_cast<int>(vocab),
+                         static_cast<int>(kept / element), static_cast<float>(scale),
+                         losses.data_ptr<float>());
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }

@@ -101,7 +101,8 @@ __global__ void dropout_kernel(const T* from, T* to, std::int64_t count, float p
 template <class T>
 __global__ void gelu_kernel(const T* before, T* after, std::int64_t count) {
   constexpr int kSize = Vector<T>::kSize;
-  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const std::int64_t at =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
   const auto of = [](T value) {
     const float x = static_cast<float>(value);
     return static_cast<T>(x * gelu_share<T>(x));
@@ -116,12 +117,13 @@ __global__ void gelu_kernel(const T* before, T* after, std::int64_t count) {
   store_vector(after + at, vector);
 }
 
-// Gate and factor are neighbours wherever they are: rows do not matter here. A thread has one vector
-// of what SwiGLU gives; the last of them may be shorter.
+// Gate and factor are neighbours wherever they are: rows do not matter here. A thread has one
+// vector of what SwiGLU gives; the last of them may be shorter.
 template <class T>
 __global__ void swiglu_kernel(const T* before, T* after, std::int64_t count) {
   constexpr int kSize = Vector<T>::kSize, kHalf = kSize / 2;
-  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const std::int64_t at =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
   const auto of = [](T gate, T factor) {
     const float g = static_cast<float>(gate);
     return static_cast<T>(g * sigmoid<T>(g) * static_cast<float>(factor));
@@ -143,7 +145,8 @@ __global__ void swiglu_kernel(const T* before, T* after, std::int64_t count) {
 template <class T>
 __global__ void swiglu_backward_kernel(const T* dy, const T* before, T* dx, std::int64_t count) {
   constexpr int kSize = Vector<T>::kSize, kHalf = kSize / 2;
-  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const std::int64_t at =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
   const auto of = [](T gradient, T gate, T factor, T& to_gate, T& to_factor) {
     const float d = static_cast<float>(gradient), g = static_cast<float>(gate);
     const float share = sigmoid<T>(g), silu = g * share;
@@ -211,8 +214,8 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
 void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
   const auto blocks = static_cast<unsigned>((to.numel() + kThreads - 1) / kThreads);
   ORCH_DISPATCH(to.scalar_type(), "fill_normal", [&] {
-    normal_kernel<scalar_t><<<blocks, kThreads, 0, stream()>>>(
-        to.data_ptr<scalar_t>(), to.numel(), static_cast<float>(std), drawn);
+    normal_kernel<scalar_t><<<blocks, kThreads, 0, stream()>>>(to.data_ptr<scalar_t>(), to.numel(),
+                                                               static_cast<float>(std), drawn);
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
@@ -231,9 +234,8 @@ void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& droppe
 at::Tensor gelu(const at::Tensor& before) {
   const auto after = at::empty_like(before);
   ORCH_DISPATCH(before.scalar_type(), "gelu", [&] {
-    gelu_kernel<scalar_t>
-        <<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
-            before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
+    gelu_kernel<scalar_t><<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
+        before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return after;
@@ -242,9 +244,8 @@ at::Tensor gelu(const at::Tensor& before) {
 at::Tensor swiglu(const at::Tensor& before) {
   const auto after = at::empty({before.size(0), before.size(1) / 2}, before.options());
   ORCH_DISPATCH(before.scalar_type(), "swiglu", [&] {
-    swiglu_kernel<scalar_t>
-        <<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
-            before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
+    swiglu_kernel<scalar_t><<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
+        before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return after;

@@ -252,7 +252,8 @@ const T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
 }
 
-// Heads as they are, laid back as the product has them: with the sums of its columns in the same pass.
+// Heads as they are, laid back as the product has them: with the sums of its columns in the same
+// pass.
 template <class T>
 struct LaidBack {
   Gradients3<T> gradients;
@@ -265,9 +266,11 @@ struct LaidBack {
     const Gradient<T> from = kind == kQuery ? gradients.q
                              : kind == kKey ? gradients.k
                                             : gradients.v;
-    const auto vector = load_vector(from.data + row / layout.seq * from.of_sample +
-                                    head * from.of_head + row % layout.seq * from.of_place + within);
-    store_vector(to + static_cast<std::int64_t>(row) * layout.units() * layout.dim + column, vector);
+    const auto vector =
+        load_vector(from.data + row / layout.seq * from.of_sample + head * from.of_head +
+                    row % layout.seq * from.of_place + within);
+    store_vector(to + static_cast<std::int64_t>(row) * layout.units() * layout.dim + column,
+                 vector);
     return vector;
   }
 };
@@ -277,11 +280,11 @@ at::Tensor lay_back(const Heads& gradients, const HeadShape& shape,
   const auto rows = gradients.q.size(0) * shape.seq, columns = shape.units() * shape.dim;
   const auto out = at::empty({rows, columns}, gradients.q.options());
   ORCH_DISPATCH(out.scalar_type(), "lay_back", [&] {
-    const LaidBack<scalar_t> laid{{gradient_of<scalar_t>(gradients.q),
-                                   gradient_of<scalar_t>(gradients.k),
-                                   gradient_of<scalar_t>(gradients.v)},
-                                  out.data_ptr<scalar_t>(),
-                                  layout_of(shape)};
+    const LaidBack<scalar_t> laid{
+        {gradient_of<scalar_t>(gradients.q), gradient_of<scalar_t>(gradients.k),
+         gradient_of<scalar_t>(gradients.v)},
+        out.data_ptr<scalar_t>(),
+        layout_of(shape)};
     add_columns<scalar_t>(laid, rows, columns, bias_gradient);
   });
   return out;

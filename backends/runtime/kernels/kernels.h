@@ -23,7 +23,8 @@ bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 // Bias, if it is defined, and GELU in the product's epilogue.
 Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-// dx; before: what a GELU was given whose result the product took, and dx is of that. May be undefined.
+// dx; before: what a GELU was given whose result the product took, and dx is of that. May be
+// undefined.
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
                            const at::Tensor& before);
 at::Tensor gelu(const at::Tensor& before);
@@ -47,10 +48,11 @@ void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int
 // As ops::rotate_heads and its backward, where heads_work() says so.
 bool heads_work(const at::Tensor& qkv, const HeadShape& shape, const HeadNorms& norms);
 void rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTable& table,
-                const HeadNorms& norms, const at::Tensor& to);
+                  const HeadNorms& norms, const at::Tensor& to);
 at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
-                               const HeadShape& shape, const RotaryTable& table, const HeadNorms& norms,
-                               const HeadNorms& norm_gradients, const at::Tensor& bias_gradient);
+                                 const HeadShape& shape, const RotaryTable& table,
+                                 const HeadNorms& norms, const HeadNorms& norm_gradients,
+                                 const at::Tensor& bias_gradient);
 
 // One step of AdamW on flat buffers, the formula of adamw_kernel.cpp.
 struct AdamwArguments {

@@ -167,7 +167,8 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
 #pragma unroll
       for (int i = 0; i < kSize; ++i) {
         const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
-        const float scaled = static_cast<float>(g[n].values[i]) * static_cast<float>(w[n].values[i]);
+        const float scaled =
+            static_cast<float>(g[n].values[i]) * static_cast<float>(w[n].values[i]);
         float value = rstd * (scaled - sums.x - normed * sums.y);
         if (residual) value += static_cast<float>(added[n].values[i]);
         out.values[i] = static_cast<T>(value);
@@ -349,8 +350,7 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
               weights.weight.data_ptr<scalar_t>(), data_of<scalar_t>(weights.bias),
               out.sum.data_ptr<scalar_t>(), out.norm.y.data_ptr<scalar_t>(),
               data_of<float>(out.norm.mean), out.norm.rstd.data_ptr<float>(),
-              static_cast<int>(columns), shape.vectors, drop,
-              static_cast<float>(weights.epsilon));
+              static_cast<int>(columns), shape.vectors, drop, static_cast<float>(weights.epsilon));
     });
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();

@@ -19,8 +19,8 @@ at::Tensor narrow(const at::Tensor& x, const at::Tensor& like) { return x.to(lik
 
 #ifdef ORCH_CUDA
 // GELU and its slope within a product save passes over memory and cost the product a share of its
-// time: more than the passes, where each number of it is a long sum. (An H200 has both alike at 2048
-// numbers; a layer of 8192, shared by eight, gains 4 %.)
+// time: more than the passes, where each number of it is a long sum. (An H200 has both alike at
+// 2048 numbers; a layer of 8192, shared by eight, gains 4 %.)
 constexpr std::int64_t kLongSum = 4096;
 bool has_gelu_within(const at::Tensor& factor) { return factor.size(1) < kLongSum; }
 #endif

@@ -29,10 +29,10 @@ ORCH_HOST_DEVICE inline std::uint64_t place_of(const Drawn& drawn, std::int64_t 
 }
 
 // What follows the first product of an MLP. gelu: by its tanh formula. swiglu: silu(gate) * up
-// (Shazeer 2020), for which the product is twice as wide: columns 2i and 2i + 1 are gate i and up i.
-// So a slice of the product's rows [2 ffn, hidden] has both factors of whatever it has, and tensor
-// parallelism cuts them as it cuts GELU's; Hugging Face has gate_proj (our even rows) and up_proj (the
-// odd ones) apart. A kernel reads both factors at one place.
+// (Shazeer 2020), for which the product is twice as wide: columns 2i and 2i + 1 are gate i and up
+// i. So a slice of the product's rows [2 ffn, hidden] has both factors of whatever it has, and
+// tensor parallelism cuts them as it cuts GELU's; Hugging Face has gate_proj (our even rows) and
+// up_proj (the odd ones) apart. A kernel reads both factors at one place.
 enum class Activation { gelu, swiglu };
 
 // A product followed by its activation: `before` is what the activation was given.
@@ -96,8 +96,8 @@ at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& wei
 Normed norm(const at::Tensor& x, const NormWeights& weights);
 AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
                    const Dropout& dropout);
-// dx, plus `residual` if it is defined. bias_gradient: undefined for rms. sums: if it is defined, the
-// sums of dx's columns are added to it, which is the gradient of a bias that gave x.
+// dx, plus `residual` if it is defined. bias_gradient: undefined for rms. sums: if it is defined,
+// the sums of dx's columns are added to it, which is the gradient of a bias that gave x.
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
                          const at::Tensor& bias_gradient, const at::Tensor& residual,

@@ -92,12 +92,14 @@ std::vector<Algorithm> proposals(cublasLtHandle_t handle, const Plan& plan, std:
           "alignment");
   std::array<cublasLtMatmulHeuristicResult_t, 16> found = {};
   int count = 0;
-  const auto status =
-      cublasLtMatmulAlgoGetHeuristic(handle, plan.description, plan.a, plan.b, plan.d, plan.d,
-                                     preference, static_cast<int>(found.size()), found.data(), &count);
+  const auto status = cublasLtMatmulAlgoGetHeuristic(
+      handle, plan.description, plan.a, plan.b, plan.d, plan.d, preference,
+      static_cast<int>(found.size()), found.data(), &count);
   cublasLtMatmulPreferenceDestroy(preference);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) count = 0;
-  else check(status, "algorithms");
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    count = 0;
+  else
+    check(status, "algorithms");
   std::vector<Algorithm> all;
   for (int i = 0; i < count; ++i)
     all.push_back({found[static_cast<std::size_t>(i)].algo, workspace});
@@ -152,9 +154,8 @@ struct Call {
   cublasStatus_t operator()(const Algorithm& algorithm) const {
     const float alpha = 1;
     return cublasLtMatmul(handle, plan.description, &alpha, a.data_ptr(), plan.a, b.data_ptr(),
-                          plan.b, &beta, d.data_ptr(), plan.d, d.data_ptr(), plan.d,
-                          &algorithm.how, workspace(), algorithm.workspace,
-                          at::cuda::getCurrentCUDAStream());
+                          plan.b, &beta, d.data_ptr(), plan.d, d.data_ptr(), plan.d, &algorithm.how,
+                          workspace(), algorithm.workspace, at::cuda::getCurrentCUDAStream());
   }
 };
 

@@ -41,7 +41,8 @@ double of_chunk(const at::Tensor& flat) {
   if (flat.scalar_type() == at::kFloat) return of(flat.data_ptr<float>(), count);
   if (flat.scalar_type() == at::kBFloat16) return of(flat.data_ptr<at::BFloat16>(), count);
   if (flat.scalar_type() == at::kHalf) return of(flat.data_ptr<at::Half>(), count);
-  throw std::invalid_argument(std::string("sum of squares: gradients of ") + at::toString(flat.scalar_type()));
+  throw std::invalid_argument(std::string("sum of squares: gradients of ") +
+                              at::toString(flat.scalar_type()));
 }
 
 double of_sums(const double* sums, std::int64_t count) { return of(sums, count); }

@@ -39,7 +39,8 @@ __global__ void in_lanes(const T* from, std::int64_t count, std::int64_t chunk, 
 }  // namespace
 
 at::Tensor on_device(const at::Tensor& flat) {
-  const auto count = flat.numel(), chunks = std::max<std::int64_t>(1, (count + kChunk - 1) / kChunk);
+  const auto count = flat.numel(),
+             chunks = std::max<std::int64_t>(1, (count + kChunk - 1) / kChunk);
   const auto sums = at::empty({chunks}, flat.options().dtype(at::kDouble));
   const auto sum = at::empty({}, sums.options());
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, flat.scalar_type(), "squares", [&] {
@@ -47,7 +48,8 @@ at::Tensor on_device(const at::Tensor& flat) {
         flat.data_ptr<scalar_t>(), count, kChunk, sums.data_ptr<double>());
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  in_lanes<<<1, kThreads, 0, cuda::stream()>>>(sums.data_ptr<double>(), chunks, chunks, sum.data_ptr<double>());
+  in_lanes<<<1, kThreads, 0, cuda::stream()>>>(sums.data_ptr<double>(), chunks, chunks,
+                                               sum.data_ptr<double>());
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return sum;
 }

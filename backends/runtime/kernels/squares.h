@@ -4,10 +4,9 @@
 
 #include <cstdint>
 
-
-// Sums of squares in double whose bits depend on the numbers alone: neither on threads nor on the device.
-// Element i of a chunk goes to lane i % kLanes; the lanes are added in pairs; the sums of all chunks
-// then in the same way.
+// Sums of squares in double whose bits depend on the numbers alone: neither on threads nor on the
+// device. Element i of a chunk goes to lane i % kLanes; the lanes are added in pairs; the sums of
+// all chunks then in the same way.
 namespace orch::train::squares {
 
 constexpr std::int64_t kChunk = 1 << 16, kLanes = 1024;

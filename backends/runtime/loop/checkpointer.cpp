@@ -46,7 +46,8 @@ Status Checkpointer::finish() {
   if (writing_.valid()) collect();
   // Ranks that were late may have begun it once more: a full disk needs the room.
   if (!last_ && options_.rank == 0)
-    checkpoint::remove_leftovers(folder_, last_step_ + 1, checkpoint::attempt_token(options_.attempt));
+    checkpoint::remove_leftovers(folder_, last_step_ + 1,
+                                 checkpoint::attempt_token(options_.attempt));
   return last_;
 }
 

@@ -26,7 +26,8 @@ Events::Events(const fs::path& attempt) : file_(attempt / "events.jsonl") {}
 void Events::write(const char* event, const nlohmann::ordered_json& fields) {
   nlohmann::ordered_json json{{"event", event}, {"time", SystemClock().now()}};
   json.update(fields);
-  const auto line = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const auto line =
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (!file_.write(torn_.exchange(false) ? "\n" + line : line)) torn_ = true;
 }
 

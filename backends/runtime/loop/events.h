@@ -35,8 +35,8 @@ struct StepEvent {
 // " iteration        5/      50 | consumed samples: … | … |", without a line break.
 std::string log_line(const StepEvent& from);
 
-// <attempt>/events.jsonl as core/record/events/collect.h describes it. Numbers that are not finite are
-// written as null. Safe on several threads: checkpoints end in the background.
+// <attempt>/events.jsonl as core/record/events/collect.h describes it. Numbers that are not finite
+// are written as null. Safe on several threads: checkpoints end in the background.
 class Events {
  public:
   Events() = default;                        // of the ranks that say nothing

@@ -11,16 +11,16 @@
 #include <thread>
 #include <utility>
 
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/loop/checkpointer.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/resume.h"
 #include "backends/runtime/loop/tensorboard.h"
-#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
+#include "core/plan/model_json.h"
 #include "core/train/checkpoint/folders.h"
 #include "core/train/data/dataset.h"
-#include "core/plan/model_json.h"
 
 namespace orch::train {
 namespace {
@@ -80,16 +80,16 @@ class Loop {
   std::unique_ptr<TensorBoard> board_;
   Checkpointer checkpointer_;
   std::unique_ptr<data::Dataset> train_data_, held_out_;
-  std::int64_t steps_;           // of the run
-  std::int64_t step_ = 0;        // the last one done
-  std::int64_t begun_at_ = 0;    // of this attempt
-  std::int64_t saved_at_ = -1;   // the last one saved
-  std::int64_t consumed_ = 0;    // samples
-  std::int64_t skipped_ = 0;     // since the last line of the log
-  std::uint64_t own_bytes_ = 0;  // given to collectives outside of steps
-  std::optional<double> idle_share_;  // of the last step that was measured
+  std::int64_t steps_;                                   // of the run
+  std::int64_t step_ = 0;                                // the last one done
+  std::int64_t begun_at_ = 0;                            // of this attempt
+  std::int64_t saved_at_ = -1;                           // the last one saved
+  std::int64_t consumed_ = 0;                            // samples
+  std::int64_t skipped_ = 0;                             // since the last line of the log
+  std::uint64_t own_bytes_ = 0;                          // given to collectives outside of steps
+  std::optional<double> idle_share_;                     // of the last step that was measured
   std::chrono::steady_clock::time_point last_end_ = {};  // of a step, or of what came between two
-  double measured_seconds_ = 0;  // of the profiled steps
+  double measured_seconds_ = 0;                          // of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
 
@@ -121,15 +121,15 @@ void Loop::resume() {
   const auto& init = config_.training.init;
   const auto newest = [folder = job_.checkpoints()] { return checkpoint::open_latest(folder); };
   // Beginning anew would train for days what is already there, and remove it in the end.
-  const auto otherwise = fmt::format("restore one, or move {} away to start from step 1",
-                                     job_.checkpoints().string());
+  const auto otherwise =
+      fmt::format("restore one, or move {} away to start from step 1", job_.checkpoints().string());
   if (const auto reader = find_checkpoint(world_, newest, otherwise)) {
     engine_->load(*reader, Load::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
   } else if (!init.empty()) {
-    const auto first = find_checkpoint(world_, [init] { return checkpoint::open_at(init); },
-                                       "name another one in training.init");
+    const auto first = find_checkpoint(
+        world_, [init] { return checkpoint::open_at(init); }, "name another one in training.init");
     if (!first) throw Failed("data", init + ": no sound checkpoint to begin with");
     engine_->load(*first, Load::weights);
   }
@@ -140,8 +140,8 @@ void Loop::open_datasets() {
   const auto& training = config_.training;
   train_data_ = open_data(config_, data::Split::train, config_.batch.global_batch * steps_);
   if (training.evaluate_every > 0)
-    held_out_ =
-        open_data(config_, data::Split::valid, training.evaluate_batches * config_.batch.global_batch);
+    held_out_ = open_data(config_, data::Split::valid,
+                          training.evaluate_batches * config_.batch.global_batch);
 }
 
 void Loop::tell_start() const {
@@ -189,8 +189,8 @@ bool Loop::step() {
   return result.stop;
 }
 
-// Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given to
-// collectives outside of steps is not counted.
+// Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given
+// to collectives outside of steps is not counted.
 Loop::Shared Loop::share() {
   const auto before = world_.bytes();
   if (world_.size() == 1)  // without waiting for the device
@@ -198,8 +198,7 @@ Loop::Shared Loop::share() {
             static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
   const auto like = at::TensorOptions().dtype(at::kDouble);
   const auto mine = at::tensor({static_cast<double>(peak_memory_bytes(world_.device())),
-                                static_cast<double>(before - own_bytes_),
-                                idle_share_.value_or(0)},
+                                static_cast<double>(before - own_bytes_), idle_share_.value_or(0)},
                                like)
                         .to(world_.device());
   const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
@@ -221,10 +220,22 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
   const bool full = plan::common_settings.recompute(config_) == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);
-  const StepEvent event{step_, result.loss, seconds, consumed_ * seq, rate,
-                        static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
-                        result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
-                        bubble, steps_, consumed_, batch.global_batch, skipped_,
+  const StepEvent event{step_,
+                        result.loss,
+                        seconds,
+                        consumed_ * seq,
+                        rate,
+                        static_cast<std::int64_t>(peak),
+                        result.gradient_norm,
+                        batch.learning_rate,
+                        result.loss_scale,
+                        result.skipped,
+                        static_cast<std::uint64_t>(communicated),
+                        bubble,
+                        steps_,
+                        consumed_,
+                        batch.global_batch,
+                        skipped_,
                         flops / seconds / world_.size() / 1e12};
   events_.step(event);
   fmt::print("{}\n", log_line(event));

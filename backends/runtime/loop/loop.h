@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "backends/runtime/comm/comm.h"
-#include "core/plan/run.h"
 #include "backends/runtime/loop/events.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/engine.h"
 #include "core/base/files.h"
+#include "core/plan/run.h"
 
 namespace orch::train {
 

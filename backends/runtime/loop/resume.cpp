@@ -65,7 +65,8 @@ void wait_while(World& world, const std::function<bool()>& is_busy) {
   }
 }
 
-std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look,
+std::optional<checkpoint::Reader> find_checkpoint(World& world,
+                                                  std::function<checkpoint::Latest()> look,
                                                   std::string_view otherwise) {
   const bool looks = world.rank() == 0 || world.is_alone();
   std::future<checkpoint::Latest> search;
@@ -76,15 +77,16 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<ch
   for (const auto& error : found.skipped)
     fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
   if (!found.reader && !found.skipped.empty())
-    throw Failed("data", fmt::format("no checkpoint can be read: {}: {}; {}", found.skipped.front().place,
-                                     found.skipped.front().fact, otherwise));
+    throw Failed("data",
+                 fmt::format("no checkpoint can be read: {}: {}; {}", found.skipped.front().place,
+                             found.skipped.front().fact, otherwise));
   if (found.reader) fmt::print("resuming from {}\n", found.path.string());
   const auto path = shared(world, found.reader ? found.path.string() : "");
   const auto sum = shared(world, found.reader ? sum_of_manifest(found.path) : "");
   if (looks || path.empty()) return std::move(found.reader);
   // Rank 0 has read all of it and compared checksums: here it need only be the same checkpoint.
   auto opened = checkpoint::Reader::open(path, /*checksums=*/false);
-  const auto why = !opened                         ? text(opened.error())
+  const auto why = !opened                        ? text(opened.error())
                    : sum_of_manifest(path) != sum ? path + ": its checkpoint.json differs"
                                                   : "";
   if (!why.empty())

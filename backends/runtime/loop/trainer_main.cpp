@@ -116,13 +116,14 @@ void report(const Failed& failure, const WorldOptions& options, const Job& job) 
   }
 }
 
-// What nobody can catch (thrown by a thread, or while another exception is on its way) is told like any
-// other failure.
+// What nobody can catch (thrown by a thread, or while another exception is on its way) is told like
+// any other failure.
 void report_before_terminating(const WorldOptions& options, const Job& job) {
   static const auto& rank = *new WorldOptions(options);  // threads may outlive what main() has
   static const auto& of = *new Job(job);
   std::set_terminate([] {
-    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), rank, of);
+    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), rank,
+           of);
     std::_Exit(1);
   });
 }
@@ -147,10 +148,8 @@ int run(const plan::Run& config, const Job& job, WorldOptions options, const Mak
   World world(options);
   try {
     const bool speaks = options.rank == 0 || options.alone;
-    const auto events =
-        speaks ? std::make_unique<Events>(job.attempt) : std::make_unique<Events>();
-    if (train(config, job, world, *events, make) && speaks)
-      mark_finished(job.attempt);
+    const auto events = speaks ? std::make_unique<Events>(job.attempt) : std::make_unique<Events>();
+    if (train(config, job, world, *events, make) && speaks) mark_finished(job.attempt);
     return 0;
   } catch (...) {
     const auto failure = failure_at_hand();
@@ -180,9 +179,9 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   // Job scripts set them for other trainers. Left to itself c10d ends the process without a word
   // about who is missing; our own watch finds that out, and then aborts the communicators.
-  for (const char* name : {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",
-                           "TORCH_NCCL_DUMP_ON_TIMEOUT",
-                           "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"})
+  for (const char* name :
+       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",
+        "TORCH_NCCL_DUMP_ON_TIMEOUT", "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"})
     ::setenv(name, "0", 1);
   // A kernel that is loaded at its first use makes the device wait for receives that are under way.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);

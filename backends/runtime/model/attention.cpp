@@ -15,7 +15,8 @@ namespace {
 // fp32 on the CPU: see ops.cpp.
 at::Tensor wide(const at::Tensor& x) { return x.is_cpu() ? x.to(at::kFloat) : x; }
 
-// From [samples, heads, seq, dim] to one matrix per key: [samples * kv_heads, queries of it * seq, dim].
+// From [samples, heads, seq, dim] to one matrix per key: [samples * kv_heads, queries of it * seq,
+// dim].
 at::Tensor by_key(const at::Tensor& x, const HeadShape& shape) {
   return wide(x).reshape({x.size(0) * shape.kv_heads, -1, shape.dim});
 }
@@ -25,8 +26,8 @@ at::Tensor by_head(const at::Tensor& x, std::int64_t heads, const HeadShape& sha
   return x.view({-1, heads, shape.seq, shape.dim});
 }
 
-// Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on the
-// place in the whole model, where a rank's heads of one sample lie together.
+// Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on
+// the place in the whole model, where a rank's heads of one sample lie together.
 at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,
                 const AttentionPlace& place) {
   const auto heads = options.shape.heads, of_head = options.shape.seq * options.shape.seq;
@@ -35,9 +36,9 @@ at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,
     return ops::dropout(scores, {place.dropout, place.key, first});
   std::vector<at::Tensor> samples;
   for (std::int64_t at = 0; at < scores.size(0); at += heads)
-    samples.push_back(ops::dropout(
-        scores.narrow(0, at, heads),
-        {place.dropout, place.key, first + at / heads * options.all_heads * of_head}));
+    samples.push_back(
+        ops::dropout(scores.narrow(0, at, heads),
+                     {place.dropout, place.key, first + at / heads * options.all_heads * of_head}));
   return at::cat(samples);
 }
 
@@ -67,8 +68,7 @@ Attention::Attention(const AttentionOptions& options, at::ScalarType dtype, at::
       sdpa_(options.sdpa && fused_attention_works(options, dtype, device)),
       scale_(1 / std::sqrt(static_cast<double>(options.shape.dim))) {
   const auto seq = options.shape.seq;
-  if (options.rotary)
-    rotary_ = make_rotary_table(*options.rotary, seq, options.shape.dim, device);
+  if (options.rotary) rotary_ = make_rotary_table(*options.rotary, seq, options.shape.dim, device);
   if (sdpa_ && !options.alibi) return;
   const auto type = device.is_cpu() ? at::kFloat : dtype;
   auto bias = at::full({seq, seq}, -std::numeric_limits<float>::infinity(), at::kFloat).triu(1);
@@ -132,8 +132,7 @@ Heads Attention::backward_by_products(const at::Tensor& dout, const Heads& heads
     return scores.view({q.size(0), -1, shape.seq});
   };
   const auto p = kept.defined() ? kept : probabilities(q, k);
-  const auto dy =
-      by_key(dout.view({-1, shape.seq, shape.heads, shape.dim}).transpose(1, 2), shape);
+  const auto dy = by_key(dout.view({-1, shape.seq, shape.heads, shape.dim}).transpose(1, 2), shape);
   const auto dv = at::bmm(grouped(drop(p, options_, place)).transpose(1, 2), dy);
   const auto dp = drop(at::bmm(dy, v.transpose(1, 2)).view(p.sizes()), options_, place);
   const auto ds = grouped(at::_softmax_backward_data(dp, p, -1, p.scalar_type()).mul_(scale_));
@@ -146,9 +145,9 @@ at::Tensor Attention::backward(const at::Tensor& dout, const HeadNorms& norms,
                                const HeadNorms& norm_gradients, const at::Tensor& bias_gradient,
                                const AttentionPlace& place, const AttentionSaved& saved) const {
   const auto heads = saved.heads.q.defined() ? saved.heads : heads_of(saved.qkv, norms);
-  const auto gradients =
-      sdpa_ ? fused_attention_backward(dout, heads, options_, place, bias_, saved)
-            : backward_by_products(dout, heads, place, saved.probabilities);
+  const auto gradients = sdpa_
+                             ? fused_attention_backward(dout, heads, options_, place, bias_, saved)
+                             : backward_by_products(dout, heads, place, saved.probabilities);
   return ops::rotate_heads_backward(gradients, saved.qkv, options_.shape, rotary_, norms,
                                     norm_gradients, bias_gradient)
       .to(dout.scalar_type());

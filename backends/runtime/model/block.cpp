@@ -196,8 +196,8 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
   gradients.tell(parameter);
 }
 
-// What gave dy may have added up the bias's gradient. With sequence parallelism that lacks the other
-// ranks' rows: the engine adds them.
+// What gave dy may have added up the bias's gradient. With sequence parallelism that lacks the
+// other ranks' rows: the engine adds them.
 at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                                 const char* item, const Gradients& gradients,
                                 bool has_bias_gradient) const {

@@ -32,8 +32,7 @@ Embedding::Embedding(const ModelOptions& options, Parameters& parameters, Profil
       profile_(profile),
       word_(parameters.index(kWords)) {
   if (options.config.embedding_norm) norm_.emplace(options.config, parameters, "embedding_norm");
-  if (options.config.learned_positions())
-    position_ = parameters.index("position_embedding.weight");
+  if (options.config.learned_positions()) position_ = parameters.index("position_embedding.weight");
 }
 
 Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
@@ -44,8 +43,8 @@ Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
           (batch.first_sample * config.seq + first_row) * config.hidden};
 }
 
-// One rank has each word, so that the sum is exact. Rows of other words are written, not multiplied:
-// a NaN would stay.
+// One rank has each word, so that the sum is exact. Rows of other words are written, not
+// multiplied: a NaN would stay.
 at::Tensor Embedding::look_up(const MicroBatch& batch) const {
   const auto& axis = options_.axis;
   if (axis.is_alone()) return at::embedding(weight(word_), batch.tokens);
@@ -58,7 +57,8 @@ at::Tensor Embedding::look_up(const MicroBatch& batch) const {
 // Of this rank's rows of all.
 at::Tensor Embedding::positions(std::int64_t rows, std::int64_t all) const {
   const auto first = options_.axis.first_row(all);
-  return at::arange(first, first + rows, at::TensorOptions().dtype(at::kLong).device(options_.device))
+  return at::arange(first, first + rows,
+                    at::TensorOptions().dtype(at::kLong).device(options_.device))
       .remainder_(options_.config.seq);
 }
 

@@ -4,8 +4,8 @@
 
 namespace orch::train {
 
-// Words to the stream: with learnt positions (GPT-2), with a norm that drops nothing (BLOOM), or with
-// neither. Each rank of the tensor axis has some of the words.
+// Words to the stream: with learnt positions (GPT-2), with a norm that drops nothing (BLOOM), or
+// with neither. Each rank of the tensor axis has some of the words.
 class Embedding {
  public:
   struct Saved {

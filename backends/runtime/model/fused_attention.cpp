@@ -33,10 +33,10 @@ bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype
   if (!device.is_cuda() || (dtype != at::kBFloat16 && dtype != at::kHalf)) return false;
   const auto& shape = options.shape;
   if (shape.dim % 8 != 0 || shape.dim > 128) return false;
-  // The one with a bias wants its rows aligned and a key for each query, the one without needs Ampere.
-  return options.alibi
-             ? shape.seq % 8 == 0 && shape.group() == 1
-             : at::cuda::getDeviceProperties(device.index())->major >= 8;
+  // The one with a bias wants its rows aligned and a key for each query, the one without needs
+  // Ampere.
+  return options.alibi ? shape.seq % 8 == 0 && shape.group() == 1
+                       : at::cuda::getDeviceProperties(device.index())->major >= 8;
 }
 
 at::Tensor fused_attention(const Heads& heads, const AttentionOptions& options,

@@ -8,8 +8,8 @@ namespace orch::train {
 bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype,
                            at::Device device);
 
-// Of heads, [samples * seq, heads * dim], and the heads' gradients. Queries may share keys and values
-// but with ALiBi, for which alone `bias` is used.
+// Of heads, [samples * seq, heads * dim], and the heads' gradients. Queries may share keys and
+// values but with ALiBi, for which alone `bias` is used.
 at::Tensor fused_attention(const Heads& heads, const AttentionOptions& options,
                            const AttentionPlace& place, const at::Tensor& bias,
                            AttentionSaved& saved);

@@ -15,8 +15,8 @@ std::int64_t logits_copies(const ModelOptions& options) {
 
 std::int64_t rows_at_a_time(const ModelOptions& options, std::int64_t columns) {
   const std::int64_t bytes = options.device.is_cpu() ? 64 << 20 : 1 << 30;
-  const auto row = columns * logits_copies(options) *
-                   static_cast<std::int64_t>(at::elementSize(options.dtype));
+  const auto row =
+      columns * logits_copies(options) * static_cast<std::int64_t>(at::elementSize(options.dtype));
   return std::max<std::int64_t>(bytes / row / 128 * 128, 128);
 }
 
@@ -46,8 +46,7 @@ at::Tensor Head::cross_entropy(const at::Tensor& logits, const at::Tensor& targe
   const auto& words = (*parameters_)[word_];
   const auto here = std::clamp<std::int64_t>(vocab - words.offsets[0], 0, words.shape[0]);
   const auto mine = targets - words.offsets[0];
-  const auto all =
-      axis.all_of(ops::row_statistics(logits, mine, here), "cross entropy all-reduce");
+  const auto all = axis.all_of(ops::row_statistics(logits, mine, here), "cross entropy all-reduce");
   return ops::cross_entropy_from(all, logits, mine, here, scale);
 }
 
@@ -66,8 +65,8 @@ at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double sca
       Profile::Scope scope(profile_, "logits");
       logits = ops::linear(part, weight(word_), {});
     }
-    logits_bytes_ = std::max(logits_bytes_, logits_copies(options_) *
-                                                static_cast<std::int64_t>(logits.nbytes()));
+    logits_bytes_ = std::max(logits_bytes_,
+                             logits_copies(options_) * static_cast<std::int64_t>(logits.nbytes()));
     all.push_back(cross_entropy(logits, batch.targets.narrow(0, first, rows), dx ? scale : 0));
     if (!dx) continue;
     Profile::Scope scope(profile_, "logits");

@@ -4,10 +4,10 @@
 
 namespace orch::train {
 
-// The end of the model: the last norm, the logits over the words (with the embedding's matrix, or one
-// of its own) and the loss. Forward and backward of the logits are one: a slice of rows at a time, which
-// all of them would be the largest tensor of most models. Each rank of the tensor axis has some of the
-// words; the logits are never gathered.
+// The end of the model: the last norm, the logits over the words (with the embedding's matrix, or
+// one of its own) and the loss. Forward and backward of the logits are one: a slice of rows at a
+// time, which all of them would be the largest tensor of most models. Each rank of the tensor axis
+// has some of the words; the logits are never gathered.
 class Head {
  public:
   // owns_words: no embedding on this rank adds to its matrix's gradient after the head.

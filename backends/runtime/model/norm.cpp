@@ -9,10 +9,8 @@ at::Tensor Stream::sum() const {
 }
 
 std::vector<ParameterSpec> Norm::specs(const plan::Model& model, const std::string& name) {
-  std::vector<ParameterSpec> specs = {
-      {name + ".weight", {model.hidden}, -1, Init::ones, false}};
-  if (!model.rms_norm)
-    specs.push_back({name + ".bias", {model.hidden}, -1, Init::zeros, false});
+  std::vector<ParameterSpec> specs = {{name + ".weight", {model.hidden}, -1, Init::ones, false}};
+  if (!model.rms_norm) specs.push_back({name + ".bias", {model.hidden}, -1, Init::zeros, false});
   return specs;
 }
 
@@ -40,9 +38,9 @@ AddedNorm Norm::forward(const Stream& stream, bool drops) const {
 at::Tensor Norm::backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                           const at::Tensor& residual, const Gradients& gradients,
                           const at::Tensor& sums) const {
-  auto dx = ops::norm_backward(dy, x, normed, weights(), (*parameters_)[weight_].gradient,
-                               bias_ ? (*parameters_)[*bias_].gradient : at::Tensor(), residual,
-                               sums);
+  auto dx =
+      ops::norm_backward(dy, x, normed, weights(), (*parameters_)[weight_].gradient,
+                         bias_ ? (*parameters_)[*bias_].gradient : at::Tensor(), residual, sums);
   gradients.tell(weight_);
   if (bias_) gradients.tell(*bias_);
   return dx;

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "backends/runtime/model/parts.h"
 #include "backends/runtime/model/parameters.h"
+#include "backends/runtime/model/parts.h"
 #include "backends/runtime/model/stream.h"
 
 namespace orch::train {
@@ -19,8 +19,8 @@ class Norm {
   Normed forward(const at::Tensor& x) const;
   // Adds up the stream in the same pass.
   AddedNorm forward(const Stream& stream, bool drops) const;
-  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined; sums: see
-  // ops::norm_backward.
+  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined; sums:
+  // see ops::norm_backward.
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                       const at::Tensor& residual, const Gradients& gradients,
                       const at::Tensor& sums = {}) const;

@@ -52,8 +52,8 @@ void fill(const at::Tensor& to, const Parameter& parameter, std::int64_t begin, 
 }
 
 // The same for what is on the host: drawn by the device, which is much faster, a part at a time.
-void fill_by(at::Device device, const at::Tensor& to, const Parameter& parameter, std::int64_t begin,
-             std::int64_t seed, double std) {
+void fill_by(at::Device device, const at::Tensor& to, const Parameter& parameter,
+             std::int64_t begin, std::int64_t seed, double std) {
   if (device == to.device()) return fill(to, parameter, begin, seed, std);
   constexpr std::int64_t kPart = 1 << 26;
   for (std::int64_t at = 0; at < to.numel(); at += kPart) {
@@ -92,11 +92,14 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
   for (std::size_t i = 0; i < ranges.size(); ++i)
     (i < options.on_host ? away : here) += ranges[i].end - ranges[i].begin;
   const auto stored = here + (options.away ? 0 : away);
-  weights_ = at::zeros({options.whole_weights ? layout.elements : stored}, like.dtype(options.dtype));
-  // A pipeline stage may have no parameters: then buffers are empty, of the types of the other stages.
+  weights_ =
+      at::zeros({options.whole_weights ? layout.elements : stored}, like.dtype(options.dtype));
+  // A pipeline stage may have no parameters: then buffers are empty, of the types of the other
+  // stages.
   const bool all_away = here == 0 && away > 0;
   masters_ = masters && !all_away ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
-  const auto summed = !half || ((masters || away > 0) && options.wide_gradients) ? at::kFloat : options.dtype;
+  const auto summed =
+      !half || ((masters || away > 0) && options.wide_gradients) ? at::kFloat : options.dtype;
   gradients_ = at::zeros({options.whole_gradients ? layout.elements : stored}, like.dtype(summed));
   if (options.on_host > 0) host_masters_ = host_zeros(away, at::kFloat);
   if (options.away) {
@@ -181,8 +184,8 @@ void Parameters::initialize(std::int64_t seed, double std, std::int64_t layers) 
     for (const auto& owned : owned_)
       for (const auto& [which, begin, end, at] : owned.segments)
         if (which == i && !(whole && !owned.weight.defined()))
-          fill_by(weights_.device(), owned.master.narrow(0, at, end - begin), parameter, begin, seed,
-                  spread);
+          fill_by(weights_.device(), owned.master.narrow(0, at, end - begin), parameter, begin,
+                  seed, spread);
   }
   if (!all_.empty() && !all_.front().weight.defined()) copy_masters_to_weights();
 }

@@ -26,7 +26,7 @@ struct ParameterSpec {
   bool decay = false;
   std::int64_t padding = 0;  // rows at its end that are no words
   bool is_tied = false;      // embedding and head share it: both ends of a pipeline have it
-  bool is_partial = false;   // every tensor-parallel rank has it, with its own heads' gradient alone
+  bool is_partial = false;  // every tensor-parallel rank has it, with its own heads' gradient alone
 };
 
 // A rank's part of what tensor parallelism cuts.
@@ -42,15 +42,16 @@ struct Parameter {
   std::vector<std::int64_t> offsets;  // of the slice in the whole tensor
   std::int64_t offset = 0;            // elements, in every flat buffer
   std::int64_t count = 0;             // elements
-  at::Tensor weight;        // what the products use
-  at::Tensor master;        // the same in fp32, or the weight itself; undefined where only some of
-                            // it is on this rank
-  at::Tensor gradient;      // summed over micro-batches
-  bool is_stale = false;    // the gradient is of the step before: see zero_gradients()
+  at::Tensor weight;                  // what the products use
+  at::Tensor master;      // the same in fp32, or the weight itself; undefined where only some of
+                          // it is on this rank
+  at::Tensor gradient;    // summed over micro-batches
+  bool is_stale = false;  // the gradient is of the step before: see zero_gradients()
 };
 
 // Where the parameters of a rank lie in its flat buffers: in the order in which backward completes
-// their gradients, each at a multiple of `align` elements. What lies between is zero and stays zero.
+// their gradients, each at a multiple of `align` elements. What lies between is zero and stays
+// zero.
 struct ParameterLayout {
   std::vector<Parameter> all;  // without their tensors
   std::int64_t elements = 0;
@@ -70,13 +71,13 @@ struct ParameterOptions {
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
   std::vector<Range> owned = {};  // what this rank updates; empty: all
-  // Of the owned ranges, the first so many have their masters in host memory, and are updated there;
-  // with `away` their weights and gradients too (where only what is owned is there).
+  // Of the owned ranges, the first so many have their masters in host memory, and are updated
+  // there; with `away` their weights and gradients too (where only what is owned is there).
   std::size_t on_host = 0;
   bool away = false;
   bool wide_gradients = true;  // fp32 beside 16-bit weights, where there are masters
-  // Else only what is owned is there: the parameters' own tensors are undefined until somebody binds
-  // them to memory.
+  // Else only what is owned is there: the parameters' own tensors are undefined until somebody
+  // binds them to memory.
   bool whole_weights = true, whole_gradients = true;
 };
 
@@ -92,15 +93,15 @@ struct Owned {
   Range range;
   bool on_host = false;  // its master is, and is updated there
   bool is_away = false;  // all of it is on the host
-  at::Tensor master;    // what the optimizer updates: fp32, or the weights themselves
-  at::Tensor weight;    // what it writes beside; undefined if the master is the weight
-  at::Tensor gradient;  // what it reads
+  at::Tensor master;     // what the optimizer updates: fp32, or the weights themselves
+  at::Tensor weight;     // what it writes beside; undefined if the master is the weight
+  at::Tensor gradient;   // what it reads
   std::vector<Segment> segments;
 };
 
-// All parameters of a rank, in flat buffers: one for weights, one for gradients (each whole, or what
-// the rank updates alone), and fp32 masters of what the rank updates where weights have 16 bits. A
-// bucket of gradients is a slice. What is on the host lies in buffers of its own.
+// All parameters of a rank, in flat buffers: one for weights, one for gradients (each whole, or
+// what the rank updates alone), and fp32 masters of what the rank updates where weights have 16
+// bits. A bucket of gradients is a slice. What is on the host lies in buffers of its own.
 class Parameters {
  public:
   Parameters(ParameterLayout layout, const ParameterOptions& options);
@@ -125,9 +126,9 @@ class Parameters {
   bool has_masters() const { return !masters_.is_same(weights_); }
   const std::vector<Owned>& owned() const { return owned_; }
 
-  // Sums begin anew: gradients are zero, but for matrices, which who adds first writes instead. Throws
-  // std::logic_error if nobody did so to one of them since the last time. Nobody writes to what lies
-  // between.
+  // Sums begin anew: gradients are zero, but for matrices, which who adds first writes instead.
+  // Throws std::logic_error if nobody did so to one of them since the last time. Nobody writes to
+  // what lies between.
   void zero_gradients() { zero_gradients(0, all_.size()); }
   void zero_gradients(std::size_t first, std::size_t end);
   // Asked by who adds to a matrix's gradient.

@@ -8,10 +8,11 @@ namespace orch::train {
 
 void require_parts(const plan::Model& model) {
   if (model.mixture() || model.latent())
-    throw std::invalid_argument(fmt::format(
-        "a {} with experts or latent attention is planned and estimated, not trained: choose a dense "
-        "family",
-        model.family));
+    throw std::invalid_argument(
+        fmt::format("a {} with experts or latent attention is planned and estimated, not trained: "
+                    "choose a dense "
+                    "family",
+                    model.family));
 }
 
 void require_equal_shares(const plan::Model& model, std::int64_t ranks) {

@@ -9,8 +9,8 @@
 
 namespace orch::train {
 
-// Which parts a model is made of, in the kernels' words. All models are pre-norm decoders; GPT-2, BLOOM
-// and Llama are three of them:
+// Which parts a model is made of, in the kernels' words. All models are pre-norm decoders; GPT-2,
+// BLOOM and Llama are three of them:
 //           norm    activation   positions   biases   qkv_bias   qk_norm   embedding_norm   tied
 //   GPT-2   layer   gelu         learned     yes      yes        no        no               yes
 //   BLOOM   layer   gelu         alibi       yes      yes        no        yes              yes
@@ -19,7 +19,8 @@ inline Activation activation(const plan::Model& model) {
   return model.swiglu ? Activation::swiglu : Activation::gelu;
 }
 inline RotaryOptions rotary(const plan::Model& model) {
-  return {model.rope_theta, model.rope_factor, model.rope_low, model.rope_high, model.rope_original};
+  return {model.rope_theta, model.rope_factor, model.rope_low, model.rope_high,
+          model.rope_original};
 }
 
 // The vocabulary as products want it: a multiple of this on each of the ranks that share it. Rows
@@ -31,8 +32,8 @@ inline std::int64_t padded_vocab(const plan::Model& model, std::int64_t multiple
 // Throws std::invalid_argument where the model has parts that are not here.
 void require_parts(const plan::Model& model);
 
-// Throws std::invalid_argument where ranks that share each layer would have to cut a head, a group of
-// them or a pair of gate and up in two.
+// Throws std::invalid_argument where ranks that share each layer would have to cut a head, a group
+// of them or a pair of gate and up in two.
 void require_equal_shares(const plan::Model& model, std::int64_t ranks);
 
 }  // namespace orch::train

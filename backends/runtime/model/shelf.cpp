@@ -32,7 +32,9 @@ at::Tensor Shelf::take(std::size_t layer) {
 
 std::int64_t Shelf::bytes_on_their_way() const {
   const auto& first = all_.front().host;
-  return first.defined() ? static_cast<std::int64_t>(std::min<std::size_t>(2, all_.size()) * first.nbytes()) : 0;
+  return first.defined()
+             ? static_cast<std::int64_t>(std::min<std::size_t>(2, all_.size()) * first.nbytes())
+             : 0;
 }
 
 double Shelf::bytes() const {

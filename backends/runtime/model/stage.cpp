@@ -41,7 +41,8 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span
   for (auto layer = span.end; layer-- > span.first;) add(Block::specs(config, layer));
   if (span.embeds && config.embedding_norm) add(Norm::specs(config, "embedding_norm"));
   if (span.embeds && config.learned_positions())
-    specs.push_back({"position_embedding.weight", {config.seq, config.hidden}, -1, Init::normal, true});
+    specs.push_back(
+        {"position_embedding.weight", {config.seq, config.hidden}, -1, Init::normal, true});
   if (span.embeds || (span.predicts && config.tied)) {
     words(kWords);
     specs.back().is_tied = config.tied;
@@ -74,14 +75,14 @@ Stage::Stage(const ModelOptions& options, const Span& span, Parameters& paramete
   if (span.embeds) embedding_.emplace(options, parameters, profile);
   for (auto layer = span.first; layer < span.end; ++layer)
     blocks_.emplace_back(options, layer, parameters, attention_, profile);
-  if (span.predicts) head_.emplace(options, parameters, profile, !(span.embeds && options.config.tied));
+  if (span.predicts)
+    head_.emplace(options, parameters, profile, !(span.embeds && options.config.tied));
   if (options.inputs_on_host && options.recompute == Recompute::full)
     shelf_.emplace(options.device, blocks_.size());
 }
 
 Place Stage::place(const MicroBatch& batch) const {
-  return {batch.step, batch.first_sample, options_.config.seq,
-          options_.axis.first_row(batch.rows)};
+  return {batch.step, batch.first_sample, options_.config.seq, options_.axis.first_row(batch.rows)};
 }
 
 void Stage::before(std::int64_t layer, Way way) const {
@@ -143,7 +144,8 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
     const auto layer = span_.first + static_cast<std::int64_t>(i);
     before(layer, Way::backward);
     if (shelf_) bring_back(i, saved);
-    result.gradient = blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
+    result.gradient =
+        blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
     after(layer, Way::backward);
   }
   if (embedding_) {

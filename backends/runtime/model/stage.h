@@ -26,8 +26,8 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the w
 // Where forward uses a parameter first: a layer, or -1: the embedding, layers: the head.
 std::int64_t layer_of(const std::string& parameter, std::int64_t layers);
 
-// Some layers of a language model: all of them, or a pipeline's stage (or chunk of one). Forward and backward are written out, and apart: several
-// micro-batches may be between the two.
+// Some layers of a language model: all of them, or a pipeline's stage (or chunk of one). Forward
+// and backward are written out, and apart: several micro-batches may be between the two.
 class Stage {
  public:
   // What backward needs of one micro-batch's forward.
@@ -67,7 +67,9 @@ class Stage {
   const Span& span() const { return span_; }
   bool uses_sdpa() const { return attention_.uses_sdpa(); }
   // The most that micro-batches have kept for backward, and of logits at a time.
-  std::int64_t activation_bytes() const { return most_kept_ + (shelf_ ? shelf_->bytes_on_their_way() : 0); }
+  std::int64_t activation_bytes() const {
+    return most_kept_ + (shelf_ ? shelf_->bytes_on_their_way() : 0);
+  }
   double host_bytes() const { return shelf_ ? shelf_->bytes() : 0; }  // of inputs there
   std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
 

@@ -40,7 +40,8 @@ class TensorAxis {
 
   // In front of a product that is cut by columns: all rows.
   Arriving gather(const at::Tensor& mine) const;
-  // Behind one that is cut by rows: the sum over the axis, of this rank's rows. Takes the tensor over.
+  // Behind one that is cut by rows: the sum over the axis, of this rank's rows. Takes the tensor
+  // over.
   Arriving reduce(const at::Tensor& partial) const;
   // Each rank's `mine`, [size, ...].
   at::Tensor all_of(const at::Tensor& mine, const char* item) const;

@@ -10,12 +10,12 @@ namespace {
 constexpr double kEpsilon =
     1e-30;  // epsilon_1 of the paper: keeps a row of zeros from dividing by 0
 
-// The second moment of a parameter: of each element that is here, or the means of the whole matrix's
-// rows and columns, which every rank has.
+// The second moment of a parameter: of each element that is here, or the means of the whole
+// matrix's rows and columns, which every rank has.
 struct SecondMoment {
-  at::Tensor row, column;              // of a matrix
+  at::Tensor row, column;                  // of a matrix
   at::Tensor row_squares, column_squares;  // of this step: slices of one buffer
-  std::int64_t rows = 0, columns = 0;  // without padding
+  std::int64_t rows = 0, columns = 0;      // without padding
 };
 
 // What of a parameter this rank updates.
@@ -28,7 +28,8 @@ struct Piece {
 
 // Rows of the slice that the part lies in, in the whole matrix.
 struct Rows {
-  std::int64_t first_row, rows, first_column, columns, lead;  // lead: elements before it in its first row
+  std::int64_t first_row, rows, first_column, columns,
+      lead;  // lead: elements before it in its first row
 };
 
 Rows place_of(const Piece& part, const Parameter& parameter) {
@@ -51,7 +52,8 @@ class Adafactor final : public Optimizer {
  public:
   Adafactor(Parameters& parameters, const OptimizerOptions& options)
       : parameters_(parameters), options_(options) {
-    const auto like = at::TensorOptions().dtype(at::kFloat).device(parameters.owned().front().master.device());
+    const auto like =
+        at::TensorOptions().dtype(at::kFloat).device(parameters.owned().front().master.device());
     make_moments(like);
     for (const auto& owned : parameters.owned())
       for (const auto& [parameter, begin, end, at] : owned.segments) {
@@ -77,8 +79,11 @@ class Adafactor final : public Optimizer {
       return;
     }
     // Rather computed twice than kept: the updates of all parameters are as large as they.
-    const auto sums = at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
-    const auto sum_of = [&](const Piece& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
+    const auto sums =
+        at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
+    const auto sum_of = [&](const Piece& part) {
+      return sums[static_cast<std::int64_t>(part.parameter)];
+    };
     for (const auto& part : parts_)
       if (counts(part)) sum_of(part).add_(scaled(part).square_().sum());
     options_.sum(sums);
@@ -114,7 +119,9 @@ class Adafactor final : public Optimizer {
 
  private:
   bool is_matrix(std::size_t parameter) const { return parameters_[parameter].shape.size() > 1; }
-  bool counts(const Piece& part) const { return !options_.counts || options_.counts(part.parameter); }
+  bool counts(const Piece& part) const {
+    return !options_.counts || options_.counts(part.parameter);
+  }
 
   void agree(std::size_t parameter, const at::Tensor& buffer) const {
     if (options_.agree) options_.agree(parameter, buffer);
@@ -171,12 +178,15 @@ class Adafactor final : public Optimizer {
       if (!moment.row.defined()) continue;
       agree(i, moment.row_squares);
       agree(i, moment.column_squares);
-      moment.row.mul_(1 - rest).add_(moment.row_squares, rest / static_cast<double>(moment.columns));
-      moment.column.mul_(1 - rest).add_(moment.column_squares, rest / static_cast<double>(moment.rows));
+      moment.row.mul_(1 - rest).add_(moment.row_squares,
+                                     rest / static_cast<double>(moment.columns));
+      moment.column.mul_(1 - rest).add_(moment.column_squares,
+                                        rest / static_cast<double>(moment.rows));
     }
   }
 
-  // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] / mean(row).
+  // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] /
+  // mean(row).
   at::Tensor scaled(const Piece& part) const {
     auto gradient = gradient_of(part);
     if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
@@ -190,7 +200,8 @@ class Adafactor final : public Optimizer {
   }
 
   // squares: the sum of them over the whole parameter's update.
-  void apply(Piece& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
+  void apply(Piece& part, at::Tensor update, const at::Tensor& squares,
+             double learning_rate) const {
     const auto& spec = parameters_[part.parameter].spec;
     std::int64_t count = 1;
     for (const auto size : spec.shape) count *= size;

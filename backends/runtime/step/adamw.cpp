@@ -53,8 +53,8 @@ std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
   std::vector<Chunk> chunks;
   for (const auto& [parameter, begin, end, offset] : owned.segments)
     for (std::int64_t at = 0; at < end - begin; at += kChunk)
-      chunks.push_back({offset + at, std::min(kChunk, end - begin - at),
-                        parameters[parameter].spec.decay});
+      chunks.push_back(
+          {offset + at, std::min(kChunk, end - begin - at), parameters[parameter].spec.decay});
   return chunks;
 }
 
@@ -81,8 +81,9 @@ void clear_between(const std::vector<Chunk>& chunks, const ChunkSlice& slice, vo
                    std::size_t element) {
   for (auto i = slice.first; i + 1 < slice.end; ++i) {
     const auto end = chunks[i].offset + chunks[i].count;
-    std::memset(static_cast<char*>(weight) + static_cast<std::size_t>(end - slice.range.begin) * element, 0,
-                static_cast<std::size_t>(chunks[i + 1].offset - end) * element);
+    std::memset(
+        static_cast<char*>(weight) + static_cast<std::size_t>(end - slice.range.begin) * element, 0,
+        static_cast<std::size_t>(chunks[i + 1].offset - end) * element);
   }
 }
 
@@ -94,8 +95,8 @@ class Adamw final : public Optimizer {
       parts_.push_back(part_of(owned, chunks_of(owned, parameters)));
   }
 
-  // What the device has is updated at once. The host's parts follow in forward's order, in which the
-  // next step wants them, while the caller goes on.
+  // What the device has is updated at once. The host's parts follow in forward's order, in which
+  // the next step wants them, while the caller goes on.
   void step(double learning_rate, double gradient_scale, std::int64_t step) override {
     const auto rates = rates_of(learning_rate, gradient_scale, step);
     for (auto& part : parts_) {
@@ -125,7 +126,9 @@ class Adamw final : public Optimizer {
       });
   }
 
-  bool is_finished(std::size_t owned) const override { return worker_.is_done(parts_[owned].updated); }
+  bool is_finished(std::size_t owned) const override {
+    return worker_.is_done(parts_[owned].updated);
+  }
 
   void finish(std::size_t owned) override {
     auto& part = parts_[owned];
@@ -209,7 +212,8 @@ class Adamw final : public Optimizer {
       update(part, slices[i], gradient, to, rates);
       const auto [begin, end] = slices[i].range;
       if (weight.scalar_type() == master.scalar_type())
-        std::memcpy(to, master.data_ptr<float>() + begin, static_cast<std::size_t>(end - begin) * element);
+        std::memcpy(to, master.data_ptr<float>() + begin,
+                    static_cast<std::size_t>(end - begin) * element);
       else
         clear_between(part.chunks, slices[i], to, element);
     });

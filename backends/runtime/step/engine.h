@@ -51,7 +51,8 @@ class Engine {
   virtual checkpoint::Saved save(checkpoint::Facts& facts) = 0;
   virtual void load(const checkpoint::Reader& from, Load what) = 0;
 
-  // After the last step: starts what is still to be sent, so that no rank waits for one that has left.
+  // After the last step: starts what is still to be sent, so that no rank waits for one that has
+  // left.
   virtual void finish() {}
 
   // What really runs, for the log: "attention": "sdpa", "compression": "powersgd rank 2", ...

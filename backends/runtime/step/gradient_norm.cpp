@@ -14,13 +14,15 @@ at::Tensor sum_of_squares(const at::Tensor& flat) {
   if (flat.is_cuda()) return squares::on_device(flat);
 #endif
   const auto count = flat.numel();
-  std::vector<double> sums(static_cast<std::size_t>((count + squares::kChunk - 1) / squares::kChunk));
+  std::vector<double> sums(
+      static_cast<std::size_t>((count + squares::kChunk - 1) / squares::kChunk));
   at::parallel_for(0, static_cast<std::int64_t>(sums.size()), 1, [&](auto begin, auto end) {
     for (auto i = begin; i < end; ++i)
       sums[static_cast<std::size_t>(i)] = squares::of_chunk(flat.narrow(
           0, i * squares::kChunk, std::min(squares::kChunk, count - i * squares::kChunk)));
   });
-  return at::scalar_tensor(squares::of_sums(sums.data(), static_cast<std::int64_t>(sums.size())), at::kDouble);
+  return at::scalar_tensor(squares::of_sums(sums.data(), static_cast<std::int64_t>(sums.size())),
+                           at::kDouble);
 }
 
 double clip_coefficient(double norm, double max_norm) {

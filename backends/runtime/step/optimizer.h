@@ -21,8 +21,8 @@ struct OptimizerOptions {
   double beta2 = 0.95;
   double epsilon = 1e-8;
   bool deferred = false;  // the caller of Update finishes what the host does
-  // Where parameters are cut into parts, those of this rank's that no other one counts, and a sum over
-  // the ranks that have the other parts. Without: every parameter is whole.
+  // Where parameters are cut into parts, those of this rank's that no other one counts, and a sum
+  // over the ranks that have the other parts. Without: every parameter is whole.
   std::function<bool(std::size_t parameter)> counts = {};
   std::function<void(const at::Tensor& buffer)> sum = {};
   // With it: makes what was summed of a parameter equal on all ranks that have a copy of it.
@@ -31,9 +31,9 @@ struct OptimizerOptions {
 
 // A state tensor of the optimizer that belongs to a parameter: for checkpoints.
 struct OptimizerState {
-  std::string kind;       // "exp_avg", "exp_avg_sq", "row", "column"
-  std::size_t parameter;  // index in Parameters
-  at::Tensor tensor;      // a view: loading copies into it
+  std::string kind;        // "exp_avg", "exp_avg_sq", "row", "column"
+  std::size_t parameter;   // index in Parameters
+  at::Tensor tensor;       // a view: loading copies into it
   bool by_element = true;  // has an element for each of the parameter's, from this one on:
   std::int64_t begin = 0;
 };
@@ -45,16 +45,18 @@ class Optimizer {
   // gradient_scale multiplies every gradient first (clipping and the loss scale in one); step:
   // from 1.
   virtual void step(double learning_rate, double gradient_scale, std::int64_t step) = 0;
-  // What the host updates is still under way when step() returns: until then gradients must stay and
-  // the weights are the old ones. Of an owned range: whether it is done; waits for it, and what
+  // What the host updates is still under way when step() returns: until then gradients must stay
+  // and the weights are the old ones. Of an owned range: whether it is done; waits for it, and what
   // follows on the current stream finds the new weights. And of all.
   virtual bool is_finished(std::size_t) const { return true; }
   virtual void finish(std::size_t) {}
   virtual void finish() {}
   virtual std::vector<OptimizerState> states() = 0;
   virtual std::int64_t state_bytes() const = 0;
-  virtual std::int64_t host_state_bytes() const { return 0; }  // of them, those of parts on the host
-  virtual double staging_bytes() const { return 0; }           // pinned, for what comes and goes
+  virtual std::int64_t host_state_bytes() const {
+    return 0;
+  }                                                   // of them, those of parts on the host
+  virtual double staging_bytes() const { return 0; }  // pinned, for what comes and goes
 };
 
 class Profile;
@@ -72,15 +74,15 @@ std::unique_ptr<Optimizer> make_adamw(Parameters& parameters, const OptimizerOpt
 std::unique_ptr<Optimizer> make_adafactor(Parameters& parameters, const OptimizerOptions& options);
 
 // The sum of squares of a flat buffer of gradients, as a tensor of one double on its device (no
-// synchronisation); not finite if any element is not. The same bits on every device, with any number
-// of threads.
+// synchronisation); not finite if any element is not. The same bits on every device, with any
+// number of threads.
 at::Tensor sum_of_squares(const at::Tensor& flat);
 
 // max_norm / (norm + 1e-6), at most 1; 1 if max_norm is 0.
 double clip_coefficient(double norm, double max_norm);
 
-// fp16: halves on overflow, doubles after `window` good steps; before the first overflow after ten of them,
-// so that a first scale that is too low is soon left. Other types: always 1.
+// fp16: halves on overflow, doubles after `window` good steps; before the first overflow after ten
+// of them, so that a first scale that is too low is soon left. Other types: always 1.
 class LossScale {
  public:
   LossScale(bool dynamic, double initial, std::int64_t window);
@@ -100,8 +102,9 @@ class LossScale {
   bool has_overflowed_ = false;
 };
 
-// step: from 1. Warm-up is linear from 0: the first step has 1/warmup of the rate. decay_steps are counted
-// from the beginning; after them the minimum. steps: of the run, for a training that gives none.
+// step: from 1. Warm-up is linear from 0: the first step has 1/warmup of the rate. decay_steps are
+// counted from the beginning; after them the minimum. steps: of the run, for a training that gives
+// none.
 double learning_rate_at(const plan::Training& training, std::int64_t steps, std::int64_t step);
 
 }  // namespace orch::train

@@ -15,8 +15,9 @@ std::vector<BucketRange> buckets_of(const ParameterLayout& layout, std::int64_t 
     const auto elements = all[i].offset + all[i].count - all[first].offset;
     const auto limit = buckets.empty() ? options.first_bytes : options.bytes;
     const bool is_last = i + 1 == all.size();
-    const bool closes = !options.alone.empty() && (all[i].spec.name == options.alone ||
-                                                   (!is_last && all[i + 1].spec.name == options.alone));
+    const bool closes =
+        !options.alone.empty() &&
+        (all[i].spec.name == options.alone || (!is_last && all[i + 1].spec.name == options.alone));
     if (!is_last && !closes && static_cast<double>(elements * element_bytes) < limit) continue;
     buckets.push_back(
         {first, i + 1, {all[first].offset, is_last ? layout.elements : all[i + 1].offset}});
@@ -30,7 +31,8 @@ std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_
   std::vector<Range> owned;
   for (const auto& bucket : buckets) {
     const auto [begin, end] = bucket.range;
-    if ((end - begin) % ranks != 0) throw std::logic_error("a bucket that cannot be shared equally");
+    if ((end - begin) % ranks != 0)
+      throw std::logic_error("a bucket that cannot be shared equally");
     const auto part = (end - begin) / ranks;
     owned.push_back({begin + rank * part, begin + (rank + 1) * part});
   }

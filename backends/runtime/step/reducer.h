@@ -39,7 +39,7 @@ class BucketHook {
   virtual void add_bucket(std::size_t first, std::size_t end) = 0;  // parameters
   virtual bool is_used_at(std::int64_t step) const = 0;
   virtual double launch(std::size_t bucket) = 0;  // bytes of its buffers
-  virtual void finish() = 0;  // all buckets; afterwards gradients are the mean
+  virtual void finish() = 0;                      // all buckets; afterwards gradients are the mean
 };
 
 // Makes gradients their mean over ranks, while backward goes on. Buckets are slices of the flat
@@ -52,7 +52,8 @@ class Reducer {
           const ReducerOptions& options, std::unique_ptr<BucketHook> hook = {});
 
   // Before the backward of a micro-batch of a step (from 1), or of all of them where ready() is
-  // called for the last one alone. Without synchronize gradients are only added up: nothing is sent.
+  // called for the last one alone. Without synchronize gradients are only added up: nothing is
+  // sent.
   void begin(std::int64_t step, bool synchronize);
   // The gradient of this micro-batch is complete. At most once per begin(); never for one that is
   // not used, whose gradient takes part as it is.

@@ -8,8 +8,7 @@ namespace orch::train {
 
 bool Replicas::is_copy(std::size_t parameter) const {
   const auto& spec = parameters_[parameter].spec;
-  return (spec.split_dim < 0 && mesh_.tensor_rank() > 0) ||
-         (spec.is_tied && !mesh_.is_first());
+  return (spec.split_dim < 0 && mesh_.tensor_rank() > 0) || (spec.is_tied && !mesh_.is_first());
 }
 
 void Replicas::add_up_gradients() {
@@ -91,8 +90,8 @@ at::Tensor Replicas::squares() const {
 Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
   const auto squared = squares();
   const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
-  const auto shared = at::stack({squared, loss.to(at::kDouble).mul_(tells),
-                                 at::full_like(squared, stop ? 1.0 : 0.0)});
+  const auto shared = at::stack(
+      {squared, loss.to(at::kDouble).mul_(tells), at::full_like(squared, stop ? 1.0 : 0.0)});
   mesh_.world().world().all_reduce(shared).wait();
   const auto host = shared.to(at::kCPU);
   mesh_.world().check();
@@ -130,7 +129,9 @@ OptimizerOptions Replicas::sums() const {
            (parameters_[parameter].spec.split_dim >= 0 || mesh_.tensor_rank() == 0);
   };
   options.sum = [this](const at::Tensor& buffer) { sum(buffer); };
-  options.agree = [this](std::size_t parameter, const at::Tensor& buffer) { agree(parameter, buffer); };
+  options.agree = [this](std::size_t parameter, const at::Tensor& buffer) {
+    agree(parameter, buffer);
+  };
   return options;
 }
 
@@ -138,7 +139,8 @@ void Replicas::sum(const at::Tensor& buffer) const {
   Profile::Scope scope(&profile_, "optimizer all-reduce");
   const auto here = buffer.to(mesh_.world().device());
   if (mesh_.tensor_size() > 1) mesh_.tensor().all_reduce(here).wait();
-  if (shards_) mesh_.data().all_reduce(here).wait();  // of all groups that mirror each other: equal bits
+  if (shards_)
+    mesh_.data().all_reduce(here).wait();  // of all groups that mirror each other: equal bits
   if (!here.is_same(buffer)) buffer.copy_(here);
 }
 

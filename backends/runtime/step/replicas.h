@@ -12,8 +12,8 @@
 
 namespace orch::train {
 
-// What of a rank's parameters other ranks have as well: norms and some biases on all ranks that share
-// a layer, the words at both ends of the pipeline, and all of it on other replicas.
+// What of a rank's parameters other ranks have as well: norms and some biases on all ranks that
+// share a layer, the words at both ends of the pipeline, and all of it on other replicas.
 class Replicas {
  public:
   // All outlive it. shards: the replicas that update a part each; null: each updates all of it.
@@ -39,8 +39,8 @@ class Replicas {
   double total(const at::Tensor& loss) const;
   // Of what no other rank counts: one double on the device.
   at::Tensor squares() const;
-  // This rank's share of a state that is written once: of its own parts, or of what all replicas have.
-  // Not copied where some of it is on the host, which hardly has room for another.
+  // This rank's share of a state that is written once: of its own parts, or of what all replicas
+  // have. Not copied where some of it is on the host, which hardly has room for another.
   checkpoint::Saved save(std::vector<StateTensor> state) const;
   // Of an owned range's gradients, where somebody knows them already.
   std::function<std::optional<double>(std::size_t owned)> known_squares;

@@ -19,7 +19,8 @@ at::ScalarType dtype_of(const plan::Run& run) {
 }
 
 ModelOptions model_options(const plan::Run& run, at::Device device, const TensorAxis& axis) {
-  if (const auto reason = plan::cannot_train(run); !reason.empty()) throw std::invalid_argument(reason);
+  if (const auto reason = plan::cannot_train(run); !reason.empty())
+    throw std::invalid_argument(reason);
   ModelOptions options;
   options.config = run.model;
   options.dtype = dtype_of(run);
@@ -43,15 +44,15 @@ void require_host_memory(const ParameterOptions& options, const plan::Run& run, 
     elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
   // Inputs of all layers but the last.
   const auto rows = static_cast<double>(run.batch.micro_batch * run.model.seq);
-  const double inputs = keeps_inputs
-                            ? static_cast<double>(run.model.layers - 1) * rows *
-                                  static_cast<double>(run.model.hidden) *
-                                  static_cast<double>(at::elementSize(dtype_of(run)))
-                            : 0;
+  const double inputs = keeps_inputs ? static_cast<double>(run.model.layers - 1) * rows *
+                                           static_cast<double>(run.model.hidden) *
+                                           static_cast<double>(at::elementSize(dtype_of(run)))
+                                     : 0;
   const double master = 4, moments = plan::common_settings.optimizer(run) == "adamw" ? 8 : 0;
   const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
   const auto near = std::min<std::int64_t>(world.size(), run.partition->gpus_per_node);
-  require_host_memory(inputs + elements * (master + moments + away), world.is_alone() ? 1 : static_cast<int>(near));
+  require_host_memory(inputs + elements * (master + moments + away),
+                      world.is_alone() ? 1 : static_cast<int>(near));
   world.world().barrier();
 }
 

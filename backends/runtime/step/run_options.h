@@ -11,8 +11,8 @@ namespace orch::train {
 at::ScalarType dtype_of(const plan::Run& run);  // of the products
 ModelOptions model_options(const plan::Run& run, at::Device device, const TensorAxis& axis = {});
 
-// Before what is to be on the host is taken: throws Failed("host_memory") where there is no room for all
-// ranks of a machine. All ranks call it, and go on together.
+// Before what is to be on the host is taken: throws Failed("host_memory") where there is no room
+// for all ranks of a machine. All ranks call it, and go on together.
 void require_host_memory(const ParameterOptions& options, const plan::Run& run, World& world);
 
 // Sets what LibTorch keeps for the whole process.

@@ -12,7 +12,8 @@
 
 namespace orch::plan {
 
-// Throws std::out_of_range naming a setting that run.json does not have, std::invalid_argument one of another type.
+// Throws std::out_of_range naming a setting that run.json does not have, std::invalid_argument one
+// of another type.
 template <class T>
 auto value_of(const Run& run, const Setting<T>& setting) {
   using Held = std::conditional_t<std::is_same_v<T, std::string_view>, std::string, T>;
@@ -20,7 +21,8 @@ auto value_of(const Run& run, const Setting<T>& setting) {
   if (const auto* held = std::get_if<Held>(&value)) return *held;
   if constexpr (std::is_same_v<T, double>)
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (!is_given(value)) throw std::out_of_range(fmt::format("run.json: settings.{}: is missing", setting.name));
+  if (!is_given(value))
+    throw std::out_of_range(fmt::format("run.json: settings.{}: is missing", setting.name));
   constexpr std::array kTypes{"", "true or false", "a whole number", "a number", "a text"};
   throw std::invalid_argument(
       fmt::format("run.json: settings.{}: is not {}", setting.name, kTypes[Value(Held()).index()]));

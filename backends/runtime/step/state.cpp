@@ -65,16 +65,16 @@ checkpoint::SharedBytes shared_bytes(const at::Tensor& tensor) {
   return {{static_cast<const std::byte*>(host->data_ptr()), host->nbytes()}, std::move(host)};
 }
 
-// Training waits for this copy. Most of it is the system's work on new pages, which the pool's threads
-// share; a vector's are touched by one thread.
+// Training waits for this copy. Most of it is the system's work on new pages, which the pool's
+// threads share; a vector's are touched by one thread.
 at::Tensor copied(const at::Tensor& tensor) {
   const auto copy = host_zeros(tensor.numel(), tensor.scalar_type());
   copy.copy_(tensor);
   return copy;
 }
 
-// Elements that the writer has a copy of at a time: beside states on the host there may be no room for
-// more.
+// Elements that the writer has a copy of at a time: beside states on the host there may be no room
+// for more.
 constexpr std::int64_t kMostRead = 64 << 20;
 constexpr std::size_t kSmall = 64 << 10;  // bytes; not worth pages of their own
 
@@ -96,7 +96,8 @@ void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
 }  // namespace
 
 StateTensor whole_state(std::string name, const at::Tensor& tensor) {
-  return {checkpoint::Piece::whole(std::move(name), dtype_of(tensor), tensor.sizes().vec()), tensor};
+  return {checkpoint::Piece::whole(std::move(name), dtype_of(tensor), tensor.sizes().vec()),
+          tensor};
 }
 
 std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab) {
@@ -144,7 +145,8 @@ void save_whole(const StateTensor& state, checkpoint::Saved& saved) {
   save_range(state, 0, state.tensor.numel(), saved);
 }
 
-std::map<std::string, double> state_items(const Parameters& parameters, const Optimizer& optimizer) {
+std::map<std::string, double> state_items(const Parameters& parameters,
+                                          const Optimizer& optimizer) {
   const auto bytes = [](const at::Tensor& flat) { return static_cast<double>(flat.nbytes()); };
   const auto on_host = static_cast<double>(optimizer.host_state_bytes());
   std::map<std::string, double> items = {
@@ -167,7 +169,9 @@ std::map<std::string, double> state_items(const Parameters& parameters, const Op
 void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {
   for (const auto& each : state) {
     const bool is_here = each.tensor.is_cpu() && each.tensor.is_contiguous();
-    const auto host = is_here ? each.tensor : at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
+    const auto host = is_here
+                          ? each.tensor
+                          : at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
     const std::span to(static_cast<std::byte*>(host.data_ptr()), host.nbytes());
     if (const auto status = from.read(each.piece, to); !status)
       throw Failed("data", text(status.error()));

@@ -10,15 +10,15 @@
 
 namespace orch::train {
 
-// The end of a step: skips it, or clips gradients and updates the weights; and keeps the loss scale.
-// All ranks decide alike, since they are given the same norm.
+// The end of a step: skips it, or clips gradients and updates the weights; and keeps the loss
+// scale. All ranks decide alike, since they are given the same norm.
 class Update {
  public:
   // All outlive it.
   Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options = {});
 
-  // What each replica multiplies its mean loss by: a token's gradient is then scaled by the loss scale
-  // over the tokens of the whole batch, and overflows in the same steps whatever the layout.
+  // What each replica multiplies its mean loss by: a token's gradient is then scaled by the loss
+  // scale over the tokens of the whole batch, and overflows in the same steps whatever the layout.
   double loss_scale() const { return loss_scale_.scale() / replicas_; }
   Optimizer& optimizer() { return *optimizer_; }
 
@@ -30,7 +30,9 @@ class Update {
   // All of the training's state on this rank, when the host is done with it.
   std::vector<StateTensor> save(checkpoint::Facts& facts);
   void load(const checkpoint::Reader& from, Load what);
-  std::map<std::string, double> memory_items() const { return state_items(parameters_, *optimizer_); }
+  std::map<std::string, double> memory_items() const {
+    return state_items(parameters_, *optimizer_);
+  }
 
  private:
   const plan::Training training_;

@@ -19,7 +19,11 @@ std::vector<std::int64_t> users_of(const ParameterSpec& spec, std::int64_t layer
 WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
                            const std::vector<BucketRange>& buckets, std::int64_t layers,
                            Profile& profile)
-    : data_(data), parameters_(parameters), optimizer_(optimizer), buckets_(buckets), profile_(profile) {
+    : data_(data),
+      parameters_(parameters),
+      optimizer_(optimizer),
+      buckets_(buckets),
+      profile_(profile) {
   for (std::size_t i = 0; i < buckets.size(); ++i)
     for (auto parameter = buckets[i].first; parameter < buckets[i].end; ++parameter)
       for (const auto layer : users_of(parameters[parameter].spec, layers)) {
@@ -28,8 +32,8 @@ WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer&
       }
 }
 
-// Buckets are in backward's order, but for the words, which come last and are wanted first. All ranks
-// send in this order, whenever they come to it.
+// Buckets are in backward's order, but for the words, which come last and are wanted first. All
+// ranks send in this order, whenever they come to it.
 void WeightGather::start() {
   Profile::Scope scope(&profile_, "weight all-gather");
   pending_.clear();

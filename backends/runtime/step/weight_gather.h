@@ -16,8 +16,7 @@ class WeightGather {
  public:
   // All outlive it. layers: of the model.
   WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
-               const std::vector<BucketRange>& buckets, std::int64_t layers,
-               Profile& profile);
+               const std::vector<BucketRange>& buckets, std::int64_t layers, Profile& profile);
 
   void start();  // those that are updated already; the others follow as they are waited for
   void wait();   // for all of them

@@ -1,9 +1,8 @@
 // When the machine is there, and what may be spent on it.
-#include "core/plan/experiment/reader.h"
-
 #include <fmt/format.h>
 
 #include "core/base/text.h"
+#include "core/plan/experiment/reader.h"
 
 namespace orch::experiment {
 namespace {
@@ -53,10 +52,11 @@ void Reader::read_windows(const sol::table& list) {
     plan::Window window;
     std::optional<Date> from;
     const auto* fix = "write share = 0.8 where failures and maintenance take a fifth";
-    read_named(keys.items[i], place, example,
-               {{"from", [&](auto& held, auto& at) { from = date(held, at); }, true},
-                {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 0, kMostNodes); }},
-                {"share", [&](auto& held, auto& at) { window.share = read_share(held, at, fix); }}});
+    read_named(
+        keys.items[i], place, example,
+        {{"from", [&](auto& held, auto& at) { from = date(held, at); }, true},
+         {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 0, kMostNodes); }},
+         {"share", [&](auto& held, auto& at) { window.share = read_share(held, at, fix); }}});
     if (!from) continue;
     if (!windows.empty() && *from <= windows.back().from)
       error(place + ".from", "the windows are not in order", "put the earliest first");

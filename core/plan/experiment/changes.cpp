@@ -1,5 +1,3 @@
-#include "core/plan/experiment/state.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/plan/experiment/spaces.h"
+#include "core/plan/experiment/state.h"
 
 namespace orch::experiment {
 namespace {

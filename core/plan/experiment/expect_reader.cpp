@@ -55,7 +55,8 @@ void Reader::read_expectation(const sol::table& table, const std::string& place,
               {"below",
                [&](auto& held, auto& at) {
                  expectation.below = positive(held, at);
-                 if (*expectation.below >= 1) error(at, "not a share below 1", "write 0.05 for 5 %");
+                 if (*expectation.below >= 1)
+                   error(at, "not a share below 1", "write 0.05 for 5 %");
                }},
               {"above", [&](auto& held, auto& at) { expectation.above = positive(held, at); }}});
   if (!table.raw_get<sol::object>("value").valid() && errors_.size() == before)

@@ -34,7 +34,8 @@ void Reader::read_environment(const sol::object& value, const std::string& place
 // Shell text, verbatim: who writes it asks for a shell.
 void Reader::read_setup(const sol::object& value, const std::string& place, plan::Slurm& job) {
   if (!value.valid()) return;
-  if (value.get_type() != sol::type::string || value.as<std::string>().find('\0') != std::string::npos)
+  if (value.get_type() != sol::type::string ||
+      value.as<std::string>().find('\0') != std::string::npos)
     return error(place, fmt::format("{} is not lines for a shell", type_name(value)),
                  "write setup = \"module load cuda\"");
   job.setup = value.as<std::string>();
@@ -52,24 +53,28 @@ void Reader::read_args(const sol::object& value, const std::string& place,
     const auto word_place = fmt::format("{}[{}]", place, i + 1);
     const auto plain = to_value(keys.items[i]);
     if (!plain || !plan::is_given(*plain) || std::holds_alternative<bool>(*plain)) {
-      error(word_place, fmt::format("{} is not a word", type_name(keys.items[i])), "write it in quotes");
+      error(word_place, fmt::format("{} is not a word", type_name(keys.items[i])),
+            "write it in quotes");
       continue;
     }
     to.args.push_back(plan::plain(*plain));
     const auto& word = to.args.back();
     if (word.find('\0') != std::string::npos) error(word_place, "holds a zero byte", "remove it");
-    const bool named = word.starts_with('-') && plan::is_secret_name(word.substr(0, word.find('=')));
+    const bool named =
+        word.starts_with('-') && plan::is_secret_name(word.substr(0, word.find('=')));
     if (named || plan::holds_password(word))
       error(word_place,
-            fmt::format("{} looks like a secret, and every run's folder would show it",
-                        named ? printable(word.substr(0, word.find('='))) : "an address with a password"),
+            fmt::format(
+                "{} looks like a secret, and every run's folder would show it",
+                named ? printable(word.substr(0, word.find('='))) : "an address with a password"),
             "give it in a variable: environment = { NAME = expand \"$NAME\" }");
   }
 }
 
 void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
   const auto get = [&](const char* name) { return table.raw_get<sol::object>(name); };
-  read_word("framework", get("framework"), to.place + ".framework", to.framework, "megatron-lm@0.12");
+  read_word("framework", get("framework"), to.place + ".framework", to.framework,
+            "megatron-lm@0.12");
   read_word("launch", get("launch"), to.place + ".launch", to.launch, "node");
   if (to.framework == kOwn) to.framework.clear();
   read_args(get("args"), to.place + ".args", to);
@@ -80,8 +85,9 @@ void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
           "one of: gpu, node");
   for (const char* name : {"launch", "args"})
     if (to.framework.empty() && get(name).valid())
-      error(fmt::format("{}.{}", to.place, name), "it is for a framework, and none is named",
-            "write framework = \"megatron-lm@0.12\" beside it; orch backends frameworks lists them");
+      error(
+          fmt::format("{}.{}", to.place, name), "it is for a framework, and none is named",
+          "write framework = \"megatron-lm@0.12\" beside it; orch backends frameworks lists them");
 }
 
 }  // namespace orch::experiment

@@ -1,11 +1,10 @@
-#include "core/plan/experiment/state.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "core/base/text.h"
+#include "core/plan/experiment/state.h"
 
 namespace orch::experiment {
 namespace {
@@ -72,8 +71,7 @@ sol::object Includes::include(const sol::object& name) {
   if (!file) refuse(file.error().front());
   const auto text = read_file(*file);
   if (!text) refuse(text.error().front());
-  if (!contains(files_, file->string()))
-    files_.push_back(file->string());
+  if (!contains(files_, file->string())) files_.push_back(file->string());
   open_.push_back(*file);
   auto result = sandbox_.run(*text, file->string());
   open_.pop_back();

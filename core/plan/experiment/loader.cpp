@@ -30,8 +30,7 @@ Result<std::vector<Change>> changed(Loader::State& state, const std::vector<std:
   Errors errors;
   for (const auto& text : set) {
     auto change = apply_change(state, text, top);
-    if (errors.add(change))
-      changes.push_back(std::move(*change));
+    if (errors.add(change)) changes.push_back(std::move(*change));
   }
   if (!errors.empty()) return errors;
   object = top;

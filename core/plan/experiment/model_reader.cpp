@@ -1,9 +1,8 @@
 // The models that an experiment asks for, and presets.
-#include "core/plan/experiment/reader.h"
-
 #include <fmt/format.h>
 
 #include "core/base/text.h"
+#include "core/plan/experiment/reader.h"
 #include "core/plan/family.h"
 
 namespace orch::experiment {
@@ -39,9 +38,10 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
             "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   } else {
     error(place, fmt::format("{} is not a model", type_name(value)),
-          fmt::format("write gpt{{ layers = ..., hidden = ..., heads = ..., vocab = ..., seq = ... }}, "
-                      "another family ({}) or the name of a preset (orch models lists them)",
-                      join(plan::family_names(), ", ")));
+          fmt::format(
+              "write gpt{{ layers = ..., hidden = ..., heads = ..., vocab = ..., seq = ... }}, "
+              "another family ({}) or the name of a preset (orch models lists them)",
+              join(plan::family_names(), ", ")));
     return model;
   }
   const auto& family = *plan::find_family(tag_of(table).name);
@@ -51,10 +51,12 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
   model.space = spaces_.read(table, {{}, nullptr, others, &family}, place);
   if (const auto dealt = table.raw_get<sol::object>(kExpertParallel); dealt.valid())
     model.space.axes.push_back(
-        {{kExpertParallel}, {{plan::Value(whole(dealt, place + "." + kExpertParallel, 1, kMostNodes))}}});
+        {{kExpertParallel},
+         {{plan::Value(whole(dealt, place + "." + kExpertParallel, 1, kMostNodes))}}});
   model.space.axes.push_back({{"family"}, {{plan::Value(std::string(family.name))}}});
   for (const auto& size : family.sizes)
-    if (const std::string name(plan::name(size.field)); size.must_be_said() && !mentions(table, name))
+    if (const std::string name(plan::name(size.field));
+        size.must_be_said() && !mentions(table, name))
       error(place + "." + name, "missing", fmt::format("write {} = <number>", name));
   return model;
 }

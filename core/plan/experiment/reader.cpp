@@ -60,7 +60,8 @@ void Reader::read_top(const sol::table& top) {
     else
       error("doc", fmt::format("{} is not a text", type_name(doc)), "write doc = \"...\"");
   }
-  if (const auto strict = get("strict"); strict.valid()) out_.strict = flag("strict", strict, "strict");
+  if (const auto strict = get("strict"); strict.valid())
+    out_.strict = flag("strict", strict, "strict");
   read_trainer(get("trainer"), get("stack"));
   read_calendar(get("start"), get("availability"));
   if (const auto repeats = get("repeats"); repeats.valid())
@@ -211,16 +212,17 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
     return [this, &to](auto& held, auto& at) { to = whole(held, at, 1, kMostSamples); };
   };
   bool cut = false;  // phases are asked for
-  if (!read_named(value, place, example,
-                  {{"start", samples(rampup.start), true},
-                   {"step", samples(rampup.step), true},
-                   {"samples", samples(rampup.samples), true},
-                   {"fewer_nodes",
-                    [&](auto& held, auto& at) { rampup.fewer_nodes = flag("fewer_nodes", held, at); }},
-                   {"phases", [&](auto& held, auto& at) {
-                      rampup.phases = whole(held, at, 1, 100);
-                      cut = true;
-                    }}}))
+  if (!read_named(
+          value, place, example,
+          {{"start", samples(rampup.start), true},
+           {"step", samples(rampup.step), true},
+           {"samples", samples(rampup.samples), true},
+           {"fewer_nodes",
+            [&](auto& held, auto& at) { rampup.fewer_nodes = flag("fewer_nodes", held, at); }},
+           {"phases", [&](auto& held, auto& at) {
+              rampup.phases = whole(held, at, 1, 100);
+              cut = true;
+            }}}))
     return;
   if (rampup.phases > 1 && !rampup.fewer_nodes && cut)
     error(place + ".phases",
@@ -268,8 +270,8 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   out_.strategies.push_back(std::move(asked));
 }
 
-bool Reader::read_named(const sol::object& value, const std::string& place, const std::string& example,
-                        const std::vector<Named>& known) {
+bool Reader::read_named(const sol::object& value, const std::string& place,
+                        const std::string& example, const std::vector<Named>& known) {
   if (!has_table(value, place, example)) return false;
   const auto table = value.as<sol::table>();
   const auto names = all_names(known);
@@ -316,7 +318,8 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
 }
 
 void Reader::read_constraints(const sol::object& value) {
-  if (!has_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }")) return;
+  if (!has_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }"))
+    return;
   const auto keys = keys_of(value.as<sol::table>(), "constraints", errors_);
   if (!keys.items.empty())
     error("constraints[1]", "a constraint without a name",

@@ -60,8 +60,8 @@ class Reader {
   double read_size(const sol::object& value, const std::string& place);
   std::vector<std::int64_t> read_sizes(const sol::object& value, const std::string& place,
                                        double max);
-  // The named fields of a table, each by what reads it; another name is a mistake, and so is one that
-  // is missing and must be there. False: there is no such table.
+  // The named fields of a table, each by what reads it; another name is a mistake, and so is one
+  // that is missing and must be there. False: there is no such table.
   struct Named {
     std::string name;
     std::function<void(const sol::object& held, const std::string& place)> read;

@@ -19,8 +19,8 @@ class SpaceReader {
   // Which names may stand in the table; the strategy's parameters count too if there is one.
   struct Allowed {
     std::vector<plan::Section> sections;
-    plan::StrategyPtr strategy;       // may be null
-    std::vector<std::string> others;  // read by someone else
+    plan::StrategyPtr strategy;            // may be null
+    std::vector<std::string> others;       // read by someone else
     const plan::Family* family = nullptr;  // whose open sizes stand for the section of the model
   };
   // The place may be empty: that of the experiment itself.

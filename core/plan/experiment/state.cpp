@@ -88,15 +88,16 @@ std::string type_name(const sol::object& object) {
 
 namespace {
 
-// sol's own view of the globals asks their metatable even where it is told not to, and that complains
-// of every name that is not there.
+// sol's own view of the globals asks their metatable even where it is told not to, and that
+// complains of every name that is not there.
 sol::table plain_globals(lua::Sandbox& sandbox) { return sandbox.state().globals(); }
 
 }  // namespace
 
 Loader::State::State(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
                      std::vector<std::string> quantities)
-    : strategies_(std::move(strategies)), quantities_(std::move(quantities)),
+    : strategies_(std::move(strategies)),
+      quantities_(std::move(quantities)),
       models_files_(std::move(models_files)) {}
 
 void Loader::State::look_for_models(std::vector<fs::path> models_files) {
@@ -153,7 +154,8 @@ void Loader::State::define_preset() {
     const auto name = wanted.as<std::string>();
     const auto found = presets_.find(name);
     if (found == presets_.end())
-      raise(fmt::format("no model '{}'\n  {}", printable(name), suggestion(name, all_names(presets_))));
+      raise(fmt::format("no model '{}'\n  {}", printable(name),
+                        suggestion(name, all_names(presets_))));
     auto table = copy_of(found->second);
     table["name"] = name;
     if (changed.valid()) {
@@ -172,7 +174,8 @@ void Loader::State::define_preset() {
 void Loader::State::define_expand() {
   sandbox_.state()["expand"] = [this](const sol::object& text) {
     if (!is_text(text))
-      raise(fmt::format("expand takes a text, not {}\n  write expand \"$WORK/models\"", type_name(text)));
+      raise(fmt::format("expand takes a text, not {}\n  write expand \"$WORK/models\"",
+                        type_name(text)));
     auto table = sandbox_.state().create_table();
     table[1] = text;
     set_tag(table, {"expand", "expand", sandbox_.place()});
@@ -201,7 +204,8 @@ Status Loader::State::read_presets() {
   if (std::exchange(presets_read_, true)) return {};
   presets_.clear();
   preset_files_.clear();
-  for (const auto& name : std::exchange(families_, {})) plain_globals(sandbox_).raw_set(name, sol::lua_nil);
+  for (const auto& name : std::exchange(families_, {}))
+    plain_globals(sandbox_).raw_set(name, sol::lua_nil);
   for (auto file = models_files_.rbegin(); file != models_files_.rend(); ++file) {
     const auto shown =
         file == models_files_.rbegin() ? file->filename() : *file;  // the shipped one
@@ -228,22 +232,26 @@ Status Loader::State::read_presets(const fs::path& file, const std::string& show
     }
     if (key.get_type() != sol::type::string || tag_of(value).kind != "model")
       return Error{file.string(), "an entry is not a named model",
-                   "write [\"my-model\"] = gpt{ ... }, or my_family = function(t) return transformer{ ... } end"};
+                   "write [\"my-model\"] = gpt{ ... }, or my_family = function(t) return "
+                   "transformer{ ... } end"};
     presets_[key.as<std::string>()] = value.as<sol::table>();
     preset_files_[key.as<std::string>()] = file;
   }
   return {};
 }
 
-// A family without arithmetic of its own: name{ … } is the model that its function makes of the table.
+// A family without arithmetic of its own: name{ … } is the model that its function makes of the
+// table.
 Status Loader::State::add_family(const std::string& name, const sol::object& function,
                                  const fs::path& file) {
   auto globals = plain_globals(sandbox_);
   const bool is_word = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0) &&
-                       name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                              "0123456789_") == std::string::npos;
+                       name.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789_") == std::string::npos;
   if (!is_word)
-    return Error{file.string(), fmt::format("a family called '{}' cannot be written in Lua", printable(name)),
+    return Error{file.string(),
+                 fmt::format("a family called '{}' cannot be written in Lua", printable(name)),
                  "use letters, digits and '_', and start with a letter"};
   if (!families_.contains(name) && globals.raw_get<sol::object>(name).valid())
     return Error{file.string(), fmt::format("'{}' is taken, and no name for a family", name),

@@ -23,8 +23,8 @@ struct Tag {
 void set_tag(sol::table table, const Tag& tag);
 Tag tag_of(const sol::object& object);  // kind is empty for what no constructor made
 
-// The same table, its tag kept, that nobody else holds: two uses of one preset or table do not share what
-// they override.
+// The same table, its tag kept, that nobody else holds: two uses of one preset or table do not
+// share what they override.
 sol::table copy_of(const sol::table& from);
 
 // include "common.lua": runs another file of the experiment's folder, or of a folder below it, and

@@ -35,7 +35,8 @@ std::vector<plan::Value> Reader::training_values(const plan::TrainingField& fiel
       error(item_place,
             fmt::format("{} is not {}", type_name(keys.items[i]), plan::name(field.param.type)),
             "give one value, or a list of them");
-    else if (auto conformed = plan::conform(field.param, *plain, item_place); errors_.add(conformed))
+    else if (auto conformed = plan::conform(field.param, *plain, item_place);
+             errors_.add(conformed))
       values.push_back(*conformed);
   }
   return values;
@@ -69,8 +70,7 @@ void Reader::read_training(const sol::object& value) {
   for (auto& training : out_.trainings) {
     plan::fill_in(training, given);
     for (const auto& wrong : plan::check_training(training, "training"))
-      if (!contains(errors_, wrong))
-        errors_.push_back(wrong);
+      if (!contains(errors_, wrong)) errors_.push_back(wrong);
   }
 }
 

@@ -1,11 +1,10 @@
-#include "core/plan/hardware/constants.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "core/base/date.h"
 #include "core/base/text.h"
+#include "core/plan/hardware/constants.h"
 #include "core/plan/stack.h"
 #include "core/plan/tunable.h"
 
@@ -101,7 +100,8 @@ plan::Seen read_seen(const Field& field) {
   if (const auto* settings = map.find("settings")) seen.settings = read_settings(*settings);
   if (const auto* of_stack = map.find("of_stack")) {
     const Map said(*of_stack);
-    for (const auto& [stack, settings] : said.entries()) seen.of_stack[stack] = read_settings(settings);
+    for (const auto& [stack, settings] : said.entries())
+      seen.of_stack[stack] = read_settings(settings);
   }
   return seen;
 }

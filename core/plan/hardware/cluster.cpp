@@ -89,17 +89,19 @@ void read_domain(const Field& field, plan::Partition& partition) {
   partition.gpus_per_domain = field.integer(0, 1'000'000).value_or(0);
   const auto node = std::max<std::int64_t>(1, partition.gpus_per_node);
   if (partition.gpus_per_domain % node != 0)
-    field.problem(fmt::format("{} is not a multiple of gpus_per_node = {}", partition.gpus_per_domain, node),
-                  fmt::format("give the GPUs of some whole nodes, such as {}, or 0 where fast links join one node",
-                              round_up(partition.gpus_per_domain, node)));
+    field.problem(
+        fmt::format("{} is not a multiple of gpus_per_node = {}", partition.gpus_per_domain, node),
+        fmt::format(
+            "give the GPUs of some whole nodes, such as {}, or 0 where fast links join one node",
+            round_up(partition.gpus_per_domain, node)));
 }
 
 plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
                                const plan::Cluster* like) {
   static const std::vector<std::string> known{
-      "name",    "like", "gpu",  "gpu_constants", "gpus_per_node", "nodes",  "intra_node",
-      "network", "pcie", "host", "efficiency",    "slurm",         "fitted", "measured_ranks",
-      "gpus_per_domain"};
+      "name",       "like",       "gpu",     "gpu_constants",  "gpus_per_node",
+      "nodes",      "intra_node", "network", "pcie",           "host",
+      "efficiency", "slurm",      "fitted",  "measured_ranks", "gpus_per_domain"};
   const Map map(field, known);
   const auto name = read_name(map, "a100-80g");
   const auto* base = base_of(map, name, like);
@@ -112,8 +114,7 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
     partition.gpus_per_node = count->integer(1, 1024).value_or(0);
   if (const auto* count = asked.find("nodes", "16"))
     partition.nodes = count->integer(1, 1'000'000).value_or(0);
-  if (const auto* count = map.find("gpus_per_domain"))
-    read_domain(*count, partition);
+  if (const auto* count = map.find("gpus_per_domain")) read_domain(*count, partition);
   if (const auto* count = map.find("measured_ranks"))
     partition.measured_ranks = count->integer(1, 1024).value_or(0);
   read_link(asked, "intra_node", partition.intra_node);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/plan/hardware/yaml.h"
 #include "core/plan/cluster.h"
+#include "core/plan/hardware/yaml.h"
 
 namespace orch::hardware {
 

@@ -72,7 +72,8 @@ class GpuReader {
     }
     profile.gpu.name = name;
     profile.file = file_;
-    const auto map = read_gpu_constants(field, {"like", "efficiency", "released"}, presence, profile.gpu);
+    const auto map =
+        read_gpu_constants(field, {"like", "efficiency", "released"}, presence, profile.gpu);
     if (const auto* year = map.find("released"))
       profile.gpu.released = year->integer(1990, 2100).value_or(0);
     const auto* block = presence == Presence::as_required

@@ -1,5 +1,3 @@
-#include "core/plan/hardware/write.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
+#include "core/plan/hardware/write.h"
 #include "core/plan/tunable.h"
 
 namespace orch::hardware {

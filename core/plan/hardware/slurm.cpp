@@ -1,9 +1,9 @@
-#include "core/plan/hardware/constants.h"
+#include "core/plan/slurm.h"
 
 #include <fmt/format.h>
 
 #include "core/base/text.h"
-#include "core/plan/slurm.h"
+#include "core/plan/hardware/constants.h"
 
 namespace orch::hardware {
 namespace {

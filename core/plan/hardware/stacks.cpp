@@ -12,7 +12,8 @@ namespace {
 std::vector<std::string> factor_keys() {
   std::vector<std::string> names;
   for (const auto& tunable : plan::all_tunables())
-    if (tunable.stack_doubt > 0 || tunable.name.ends_with("_spread")) names.emplace_back(tunable.name);
+    if (tunable.stack_doubt > 0 || tunable.name.ends_with("_spread"))
+      names.emplace_back(tunable.name);
   return names;
 }
 
@@ -36,8 +37,8 @@ void start_like(const Field& field, const StackCatalog& known, plan::Stack& stac
 
 plan::Stack read_stack(const std::string& name, const Field& field, const std::string& file,
                        const StackCatalog& known) {
-  const Map map(field, {"like", "doc", "date", "frameworks", "runs", "tuned", "factors", "settings",
-                        "seen"});
+  const Map map(
+      field, {"like", "doc", "date", "frameworks", "runs", "tuned", "factors", "settings", "seen"});
   plan::Stack stack;
   if (!is_plain_name(name))
     field.problem("not a name for a stack", "use letters, digits, '.', '_' and '-'");

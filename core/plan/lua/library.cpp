@@ -31,18 +31,47 @@ const Names kMath = {"abs",  "acos",  "asin",       "atan",       "ceil", "cos",
                      "min",  "modf",  "maxinteger", "mininteger", "pi",   "sin",
                      "sqrt", "tan",   "tointeger",  "type",       "ult"};
 
-const Names kRefused = {
-    "io", "os", "package", "debug", "coroutine", "utf8", "load", "loadstring", "loadfile", "dofile",
-    "require", "pcall", "xpcall", "next", "_G", "_ENV", "collectgarbage", "warn", "setmetatable",
-    "getmetatable", "rawget", "rawset", "rawequal", "rawlen", "string.dump", "string.match",
-    "string.gmatch", "string.gsub", "string.pack", "string.unpack", "string.packsize", "math.random",
-    "math.randomseed", "table.move"};
+const Names kRefused = {"io",
+                        "os",
+                        "package",
+                        "debug",
+                        "coroutine",
+                        "utf8",
+                        "load",
+                        "loadstring",
+                        "loadfile",
+                        "dofile",
+                        "require",
+                        "pcall",
+                        "xpcall",
+                        "next",
+                        "_G",
+                        "_ENV",
+                        "collectgarbage",
+                        "warn",
+                        "setmetatable",
+                        "getmetatable",
+                        "rawget",
+                        "rawset",
+                        "rawequal",
+                        "rawlen",
+                        "string.dump",
+                        "string.match",
+                        "string.gmatch",
+                        "string.gsub",
+                        "string.pack",
+                        "string.unpack",
+                        "string.packsize",
+                        "math.random",
+                        "math.randomseed",
+                        "table.move"};
 
 // Replaces the library at the top of the stack's entries that are not named by nothing.
 void keep_only(lua_State* L, const Names& names) {
   std::vector<std::string> gone;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-    if (!contains(names, std::string_view(lua_tostring(L, -2)))) gone.emplace_back(lua_tostring(L, -2));
+    if (!contains(names, std::string_view(lua_tostring(L, -2))))
+      gone.emplace_back(lua_tostring(L, -2));
   for (const auto& name : gone) {
     lua_pushnil(L);
     lua_setfield(L, -2, name.c_str());

@@ -1,11 +1,10 @@
 // Lua errors leave these functions by longjmp: no object with a destructor lives in them. Memory
 // comes from Lua, as userdata and tables, so that the collector frees it in any case.
-#include "core/plan/lua/library.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "core/plan/lua/budget.h"
+#include "core/plan/lua/library.h"
 
 namespace orch::lua {
 namespace {

@@ -13,7 +13,8 @@ namespace orch::backend {
 
 // A value as the border knows it; it points into the text of one.
 inline orch_value to_abi(const plan::Value& value, plan::ParamType type) {
-  orch_value to{sizeof to, static_cast<std::uint32_t>(type), plan::is_given(value) ? 1u : 0u, 0, 0, nullptr};
+  orch_value to{sizeof to, static_cast<std::uint32_t>(type), plan::is_given(value) ? 1u : 0u, 0, 0,
+                nullptr};
   if (const auto* flag = std::get_if<bool>(&value)) {
     to.integer = *flag ? 1 : 0;
   } else if (const auto* text = std::get_if<std::string>(&value)) {

@@ -4,17 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "include/orch/backend.h"
-#include "core/price/backend/work.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
+#include "core/price/backend/work.h"
+#include "include/orch/backend.h"
 
 namespace orch::backend {
 
 // What the author of a plug-in that does not fit can do.
-inline constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
+inline constexpr const char* kRebuild =
+    "rebuild it with this orch's SDK, or take it out of the folder";
 
 // Problems by number, and the field of the first of each kind: what a search needs to know.
 struct Tally {
@@ -60,8 +61,8 @@ class Backend {
   // Every problem with the run: what rejects it, and what is merely unwise.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
 
-  // What happens in a step, with the texts that are asked for. Fails if the backend does, or if what it
-  // says makes no sense (stages without work, negative amounts).
+  // What happens in a step, with the texts that are asked for. Fails if the backend does, or if
+  // what it says makes no sense (stages without work, negative amounts).
   Status work(const plan::Run& run, Explained explained, Work& work) const;
 
   // The same for millions of runs, each brought into the border's form once; no words are made.
@@ -81,9 +82,9 @@ class Backend {
   std::vector<plan::StrategyPtr> strategies_;
 };
 
-// The plug-ins of some folders, found by the name orch-*.abi3.so of this orch's ABI; the first of a file
-// name wins, so that an earlier folder can replace what a later one holds. A backend that is there for
-// another ABI alone is an error.
+// The plug-ins of some folders, found by the name orch-*.abi3.so of this orch's ABI; the first of a
+// file name wins, so that an earlier folder can replace what a later one holds. A backend that is
+// there for another ABI alone is an error.
 class Backends {
  public:
   // Everything that is wrong with a folder or a plug-in is an error that names it.

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "core/base/multiples.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/transformer.h"
 #include "core/price/backend/words.h"
-#include "core/base/multiples.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -19,9 +19,10 @@ inline void head_dim(const plan::Model& model, Problems& problems) {
   const std::int64_t d = model.head_dim;
   if (d * model.heads != model.hidden) {  // chosen, or orch itself says so, for every backend
     if (d % 8 != 0 && model.hidden % model.heads == 0)
-      problems.warn("head_dim",
-                    say("head_dim = ", d, " is not a multiple of 8: attention misses the tensor cores"),
-                    say("try head_dim = ", round_up(d, 8)));
+      problems.warn(
+          "head_dim",
+          say("head_dim = ", d, " is not a multiple of 8: attention misses the tensor cores"),
+          say("try head_dim = ", round_up(d, 8)));
     return;
   }
   if (d % 8 != 0)
@@ -47,11 +48,12 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
                   say("try seq = ", round_up(model.seq, 4)));
   const std::int64_t batches = model.heads / t * run->micro_batch;
   if (model.heads % t == 0 && batches % 4 != 0)
-    problems.warn("micro_batch",
-                  say("(heads / tensor_parallel) * micro_batch = ", model.heads / t, " * ",
-                      run->micro_batch, " = ", batches, " is not a multiple of 4: no fused softmax"),
-                  say("try micro_batch = ", round_up(run->micro_batch, 4),
-                      " or heads = ", round_up(model.heads, 4 * t)));
+    problems.warn(
+        "micro_batch",
+        say("(heads / tensor_parallel) * micro_batch = ", model.heads / t, " * ", run->micro_batch,
+            " = ", batches, " is not a multiple of 4: no fused softmax"),
+        say("try micro_batch = ", round_up(run->micro_batch, 4),
+            " or heads = ", round_up(model.heads, 4 * t)));
 }
 
 }  // namespace check_parts
@@ -59,7 +61,8 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
 // head_dim, and what the fused softmax wants where it is asked for.
 inline void check_attention(const RunView& run, const Transformer& model, Problems& problems) {
   check_parts::head_dim(run.model(), problems);
-  if (model.fused_kernels && !model.flash_attention) check_parts::fused_softmax(run, model.element, problems);
+  if (model.fused_kernels && !model.flash_attention)
+    check_parts::fused_softmax(run, model.element, problems);
 }
 
 // What sharing each sample asks of its length.
@@ -79,7 +82,8 @@ inline const char* place_of(const RunView& run) {
   return run.domain() > run->gpus_per_node ? "NVLink domain" : "node";
 }
 
-// What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut otherwise, or not.
+// What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut
+// otherwise, or not.
 inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run.domain();
@@ -93,10 +97,11 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
     return false;
   };
   if (divides("heads", model.heads) && !model.latent() && model.kv_heads % t != 0)
-    problems.reject("tensor_parallel",
-                    say("kv_heads = ", model.kv_heads, " is not divisible by tensor_parallel = ", t,
-                        ": ranks would need copies of keys and values, which no trainer here makes"),
-                    say("try tensor_parallel = ", divisor_below(model.kv_heads, t)));
+    problems.reject(
+        "tensor_parallel",
+        say("kv_heads = ", model.kv_heads, " is not divisible by tensor_parallel = ", t,
+            ": ranks would need copies of keys and values, which no trainer here makes"),
+        say("try tensor_parallel = ", divisor_below(model.kv_heads, t)));
   const bool dense = !model.mixture() || model.dense_layers > 0;
   if (dense && model.ffn_hidden != 4 * model.hidden) divides("ffn_hidden", model.ffn_hidden);
   if (model.mixture() && !whole_experts) divides("expert_hidden", model.expert_hidden);
@@ -107,13 +112,13 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
                   say("try hidden = ", round_up(model.hidden, 64 * t)));
   if (t > node)
     problems.warn("tensor_parallel",
-                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " ", place, "s of ", node,
-                      " GPUs: every layer waits for the network"),
+                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " ", place,
+                      "s of ", node, " GPUs: every layer waits for the network"),
                   say("try tensor_parallel = ", divisor_below(model.heads, node)));
   else if (node % t != 0)
     problems.warn("tensor_parallel",
-                  say("tensor_parallel = ", t, " does not divide the ", node,
-                      " GPUs of a ", place, ": some groups span two"),
+                  say("tensor_parallel = ", t, " does not divide the ", node, " GPUs of a ", place,
+                      ": some groups span two"),
                   say("try tensor_parallel = ", divisor_below(node, t)));
 }
 

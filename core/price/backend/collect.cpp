@@ -16,7 +16,8 @@ namespace {
 constexpr double kLargest = std::numeric_limits<double>::max();
 // Far beyond any run, and far below what takes all memory.
 constexpr std::int64_t kMostStages = 1'000'000, kMostTimes = 1'000'000'000'000;
-constexpr std::size_t kMostItems = 1'000'000;  // blocks, operations, ranges of stages, items of memory
+constexpr std::size_t kMostItems =
+    1'000'000;  // blocks, operations, ranges of stages, items of memory
 
 std::string copied(const char* text) { return text ? printable(text) : std::string(); }
 
@@ -87,7 +88,8 @@ void on_schedule(void* context, const orch_schedule* from) {
   else if (schedule.dtype)
     self.work->dtype = schedule.dtype;
   if (schedule.stages < 1 || schedule.micro_batches < 1 || schedule.chunks < 1 ||
-      schedule.stages > kMostStages || schedule.micro_batches > kMostTimes || schedule.chunks > kMostStages)
+      schedule.stages > kMostStages || schedule.micro_batches > kMostTimes ||
+      schedule.chunks > kMostStages)
     self.flawed(fmt::format("a schedule of {} stages, {} micro-batches and {} chunks",
                             schedule.stages, schedule.micro_batches, schedule.chunks));
 }
@@ -100,12 +102,13 @@ void on_block(void* context, const char* name) {
   if (self.explained != Explained::none) block.name = self.work->keep(copied(name));
 }
 
-// Amounts are all right if none is negative and they have a sum: one that is infinite, or no number,
-// leaves none. All are looked at: a branch for each takes longer.
+// Amounts are all right if none is negative and they have a sum: one that is infinite, or no
+// number, leaves none. All are looked at: a branch for each takes longer.
 bool makes_sense(const orch_op& op) {
   const double flops = 2 * op.m * op.n * op.k * op.batch;
   const auto none_negative = [](auto... numbers) { return (true & ... & (numbers >= 0)); };
-  const double sum = op.forward + op.recompute + op.backward + op.step + flops + op.bytes + op.calls;
+  const double sum =
+      op.forward + op.recompute + op.backward + op.step + flops + op.bytes + op.calls;
   return none_negative(op.forward, op.recompute, op.backward, op.step, flops, op.bytes, op.calls,
                        op.group_size, op.group_stride) &&
          is_amount(sum) && op.kind <= ORCH_STAGE_OVERHEAD && op.collective <= ORCH_SEND &&
@@ -114,12 +117,14 @@ bool makes_sense(const orch_op& op) {
 
 void on_op(void* context, const orch_op* from) {
   auto& self = collector(context);
-  if (!self.work || !is_given(from, "an operation", self) || !has_room(self.work->ops, "operations", self))
+  if (!self.work || !is_given(from, "an operation", self) ||
+      !has_room(self.work->ops, "operations", self))
     return;
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
   // In one piece where both know the same fields, which is usual.
   const bool same = from->struct_size == sizeof(orch_op);
-  auto& op = same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back(known_part(from));
+  auto& op =
+      same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back(known_part(from));
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))
     self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));
@@ -130,7 +135,8 @@ void on_op(void* context, const orch_op* from) {
 
 void on_stages(void* context, const orch_stages* from) {
   auto& self = collector(context);
-  if (!self.work || !is_given(from, "stages", self) || !has_room(self.work->stage_list, "ranges of stages", self))
+  if (!self.work || !is_given(from, "stages", self) ||
+      !has_room(self.work->stage_list, "ranges of stages", self))
     return;
   const auto stages = known_part(from);
   if (stages.n_counts != self.work->blocks.size() || (stages.n_counts > 0 && !stages.counts))
@@ -202,14 +208,14 @@ void Collector::finish() {
   if (next != work->stages)
     flawed(fmt::format("the work of stage {} of {} is missing", next, work->stages));
   else if (seen != work->stage_list.size())
-    flawed(fmt::format("stages {} to {} come twice, or are none of {}", work->stage_list[seen].first,
-                       work->stage_list[seen].last, work->stages));
+    flawed(fmt::format("stages {} to {} come twice, or are none of {}",
+                       work->stage_list[seen].first, work->stage_list[seen].last, work->stages));
   if (work->counts.size() != work->stage_list.size() * work->blocks.size())
     flawed("a block comes after the stages that count it");
   for (const auto& item : work->memory)
     if (item.last >= work->stages)
-      return flawed(fmt::format("an item of memory is of stages {} to {}, and there are {}", item.first,
-                                item.last, work->stages));
+      return flawed(fmt::format("an item of memory is of stages {} to {}, and there are {}",
+                                item.first, item.last, work->stages));
   for (const double count : work->counts)
     if (!is_amount(count)) return flawed("a block is counted a number of times that cannot be");
 }

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "include/orch/backend.h"
+#include "core/base/result.h"
 #include "core/price/backend/backend.h"
 #include "core/price/backend/work.h"
-#include "core/base/result.h"
+#include "include/orch/backend.h"
 
 namespace orch::backend {
 

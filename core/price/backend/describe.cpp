@@ -91,8 +91,8 @@ std::string flaw(const plan::Strategy& strategy, const plan::Param& param) {
     return fmt::format("belongs to {} = '{}', which is none of its choices", parent->name,
                        printable(param.choice));
   if (!param.name.starts_with(param.choice + "_") || param.field().empty())
-    return fmt::format("belongs to {} = '{}': its name must begin with '{}_'", parent->name, param.choice,
-                       param.choice);
+    return fmt::format("belongs to {} = '{}': its name must begin with '{}_'", parent->name,
+                       param.choice, param.choice);
   return "";
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
-// What a layer of experts does on one rank, for authors of backends: each token goes to some of them,
-// who live on expert_parallel ranks, and comes back. Tokens are taken as evenly spread. Origins:
-// Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; Liu et al. 2025 (MoE parallel folding)
-// for experts that are cut over fewer ranks than attention; no constant here is fitted.
+// What a layer of experts does on one rank, for authors of backends: each token goes to some of
+// them, who live on expert_parallel ranks, and comes back. Tokens are taken as evenly spread.
+// Origins: Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; Liu et al. 2025
+// (MoE parallel folding) for experts that are cut over fewer ranks than attention; no constant here
+// is fitted.
 
 #include <cstdint>
 
@@ -23,19 +24,20 @@ inline double adafactor_means(const Transformer& model) {
 }
 
 // Bytes per element of [s, b, h] that are kept because tokens were sent to experts: copies of their
-// inputs, as products read them, and of what experts gave, where that is weighed afterwards. A rank has
-// the rows of all that share its experts with it, whatever part of a sample it has elsewhere.
+// inputs, as products read them, and of what experts gave, where that is weighed afterwards. A rank
+// has the rows of all that share its experts with it, whatever part of a sample it has elsewhere.
 inline double visited_bytes(const Transformer& model) {
   if (!model.sizes.mixture()) return 0;
   const double inputs = model.product_input(), outputs = model.core ? 0 : 2;
-  const double rows = static_cast<double>(model.sizes.experts_per_token) * model.expert_cuts() / model.tensor_parallel;
+  const double rows = static_cast<double>(model.sizes.experts_per_token) * model.expert_cuts() /
+                      model.tensor_parallel;
   return (1 - model.dense()) * rows * (inputs + outputs);
 }
 
 namespace expert_parts {
 
-// Experts of a rank and the rows that each of them gets: of the tokens of all ranks that share these experts,
-// of which each has its part of a tensor-parallel group's.
+// Experts of a rank and the rows that each of them gets: of the tokens of all ranks that share
+// these experts, of which each has its part of a tensor-parallel group's.
 struct Dealt {
   double experts, rows;
 };
@@ -46,7 +48,8 @@ inline Dealt dealt(const Transformer& model) {
   return {experts / model.expert_parallel, visits * groups / experts};
 }
 
-inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k) {
+inline void product(const Transformer& model, WorkSink& sink, const char* name, double n,
+                    double k) {
   const auto mine = dealt(model);
   const double share = 1 - model.dense();
   auto op = gemm(name, mine.rows, n, k);
@@ -56,24 +59,29 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
-// To the experts and back, in each pass: every token as often as it visits one, or once for each node
-// that has some of them, and then in the numbers that products read on the way there (DeepSeek's DeepEP).
+// To the experts and back, in each pass: every token as often as it visits one, or once for each
+// node that has some of them, and then in the numbers that products read on the way there
+// (DeepSeek's DeepEP).
 inline void exchange(const Transformer& model, WorkSink& sink) {
   if (model.expert_parallel == 1) return;
   const double share = 1 - model.dense();
   const bool by_node = model.expert_nodes > 0;
-  const double visits = by_node ? model.expert_nodes : static_cast<double>(model.sizes.experts_per_token);
+  const double visits =
+      by_node ? model.expert_nodes : static_cast<double>(model.sizes.experts_per_token);
   const double rows = model.tokens() / (model.sequence_parallel ? model.tensor_parallel : 1);
-  const double each = by_node && model.narrow > 0 ? (model.element + model.narrow) / 2 : model.element;
+  const double each =
+      by_node && model.narrow > 0 ? (model.element + model.narrow) / 2 : model.element;
   const double bytes = rows * visits * model.hidden * each;
   const Group group{static_cast<std::int64_t>(model.expert_parallel),
                     static_cast<std::int64_t>(model.expert_cuts())};
-  sink.op(during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
-                 {2 * share, model.again(kExperts, 2 * share), 2 * share, 0}, model.overlap_experts),
-          [&] {
-            return say(each, " B x ", rows, " tokens x ", visits, by_node ? " nodes x h = " : " experts x h = ",
-                       Size{bytes}, " over ", model.expert_parallel, " ranks");
-          });
+  sink.op(
+      during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
+             {2 * share, model.again(kExperts, 2 * share), 2 * share, 0}, model.overlap_experts),
+      [&] {
+        return say(each, " B x ", rows, " tokens x ", visits,
+                   by_node ? " nodes x h = " : " experts x h = ", Size{bytes}, " over ",
+                   model.expert_parallel, " ranks");
+      });
 }
 
 // Ranks that share an expert gather the rows that each of them was sent, and scatter the sums.
@@ -86,7 +94,8 @@ inline void share_rows(const Transformer& model, WorkSink& sink) {
   const Group group{static_cast<std::int64_t>(model.expert_cuts()), 1};
   const auto add = [&](const char* name, std::uint32_t which) {
     sink.op(during(collective(name, which, bytes, group), {share, again, share, 0}), [&] {
-      return say(model.element, " B x ", rows, " rows x h = ", Size{bytes}, " over ", model.expert_cuts(), " ranks");
+      return say(model.element, " B x ", rows, " rows x h = ", Size{bytes}, " over ",
+                 model.expert_cuts(), " ranks");
     });
   };
   add("expert all-gather", ORCH_ALL_GATHER);
@@ -102,8 +111,8 @@ inline void orders(const Transformer& model, WorkSink& sink) {
   sink.op(during(moved(ORCH_MEMORY, "tokens to experts and back", bytes),
                  {share, model.again(kExperts, share), share, 0}),
           [&] {
-            return say("4 x ", visits, " experts x s*b*h", mine == 1 ? std::string() : say(" x ", mine), " = ",
-                       Size{bytes});
+            return say("4 x ", visits, " experts x s*b*h",
+                       mine == 1 ? std::string() : say(" x ", mine), " = ", Size{bytes});
           });
 }
 
@@ -116,14 +125,16 @@ inline void emit_experts(const Transformer& model, WorkSink& sink) {
   const auto inner = static_cast<double>(sizes.expert_hidden);
   const double shared = static_cast<double>(sizes.shared_experts) * inner;
   const Passes passes{share, model.again(kExperts, share), 2 * share, 0};
-  const auto router = gemm("router", model.tokens(), static_cast<double>(sizes.experts), h, ORCH_WIDE);
+  const auto router =
+      gemm("router", model.tokens(), static_cast<double>(sizes.experts), h, ORCH_WIDE);
   sink.op(during(router, passes), [&] { return say("[s*b, h] x [h, ", sizes.experts, "]"); });
   const double cuts = model.expert_cuts();
   product(model, sink, "experts up", sizes.up_width(inner) / cuts, h);
   product(model, sink, "experts down", h, inner / cuts);
   if (shared > 0) {
-    sink.op(during(gemm("shared experts up", model.tokens(), sizes.up_width(shared) / t, h), passes),
-            [&] { return say("[s*b, h] x [h, ", sizes.up_width(shared) / t, "]"); });
+    sink.op(
+        during(gemm("shared experts up", model.tokens(), sizes.up_width(shared) / t, h), passes),
+        [&] { return say("[s*b, h] x [h, ", sizes.up_width(shared) / t, "]"); });
     sink.op(during(gemm("shared experts down", model.tokens(), h, shared / t), passes),
             [&] { return say("[s*b, ", shared / t, "] x [", shared / t, ", h]"); });
   }

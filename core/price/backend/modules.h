@@ -1,7 +1,8 @@
 #pragma once
 
-// Modules of a layer that backward computes again, each by itself, for authors of backends: what each of them
-// lets go. Names and what belongs to a module are Megatron Core's (recompute_modules in its TransformerConfig).
+// Modules of a layer that backward computes again, each by itself, for authors of backends: what
+// each of them lets go. Names and what belongs to a module are Megatron Core's (recompute_modules
+// in its TransformerConfig).
 
 #include <array>
 #include <cstdint>
@@ -46,9 +47,10 @@ inline ModuleList parse_modules(std::string_view text) {
   return list;
 }
 
-// What modules compute again of a layer's norms and activations on one rank, in units of h: what norms give;
-// queries, keys and values, which are rotated and put in order; what activation functions read and give. Of
-// what they read, that which is kept for it: where the product before is not computed again.
+// What modules compute again of a layer's norms and activations on one rank, in units of h: what
+// norms give; queries, keys and values, which are rotated and put in order; what activation
+// functions read and give. Of what they read, that which is kept for it: where the product before
+// is not computed again.
 struct RepeatedWidths {
   double norms = 0, heads = 0, up = 0, inner = 0, kept = 0;
 };
@@ -63,7 +65,8 @@ inline RepeatedWidths repeated_widths(const Transformer& model) {
     widths.inner += share * inner / unit;
   };
   if (model.repeats(kDenseMlp)) add(model.dense(), static_cast<double>(sizes.ffn_hidden));
-  const auto expert = static_cast<double>(sizes.expert_hidden), chosen = static_cast<double>(sizes.experts_per_token);
+  const auto expert = static_cast<double>(sizes.expert_hidden),
+             chosen = static_cast<double>(sizes.experts_per_token);
   if (model.repeats(kExperts)) {
     add(1 - model.dense(), model.visited() * expert);
   } else if (model.repeats(kExpertActivation)) {  // not that of shared experts
@@ -73,12 +76,14 @@ inline RepeatedWidths repeated_widths(const Transformer& model) {
   return widths;
 }
 
-// Bytes per element of [s, b, h] that a layer need not keep, beside the scores of attention. Flash attention's
-// result is kept for its own backward, and once more where the product behind reads narrower numbers.
+// Bytes per element of [s, b, h] that a layer need not keep, beside the scores of attention. Flash
+// attention's result is kept for its own backward, and once more where the product behind reads
+// narrower numbers.
 inline double repeated_bytes(const Transformer& model) {
   const auto widths = repeated_widths(model);
   const double each = model.product_input(), t = model.tensor_parallel;
-  double bytes = each * (widths.norms + widths.inner) + 2 * (widths.heads + widths.up - widths.kept);
+  double bytes =
+      each * (widths.norms + widths.inner) + 2 * (widths.heads + widths.up - widths.kept);
   if (model.repeats(kExperts)) bytes += visited_bytes(model);
   if (model.repeats(kCoreAttention) && model.flash_attention && model.narrow > 0)
     bytes += 2 * model.value_widths() / t;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <numeric>
 
-#include "include/orch/backend.h"
 #include "core/plan/model.h"
+#include "include/orch/backend.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -15,19 +15,22 @@ namespace orch::backend {
 
 // What backward computes again, module by module (modules.h).
 enum Module : std::uint32_t {
-  kCoreAttention = 1,      // scores, softmax and context
-  kUpProjections = 2,      // queries, keys and values of latent attention
-  kNorms = 4,              // both norms of a layer
+  kCoreAttention = 1,  // scores, softmax and context
+  kUpProjections = 2,  // queries, keys and values of latent attention
+  kNorms = 4,          // both norms of a layer
   kDenseMlp = 8,
   kExpertActivation = 16,  // between the products of the experts that tokens choose
   kExperts = 32            // the whole layer of experts, from its router on
 };
 
-// Where our own trainers put the tensors of ranks that share states: at multiples of 64 elements (256 bytes
-// of fp32) and of 8 for each rank.
-inline std::int64_t alignment(std::int64_t sharing) { return std::lcm<std::int64_t>(64, 8 * sharing); }
+// Where our own trainers put the tensors of ranks that share states: at multiples of 64 elements
+// (256 bytes of fp32) and of 8 for each rank.
+inline std::int64_t alignment(std::int64_t sharing) {
+  return std::lcm<std::int64_t>(64, 8 * sharing);
+}
 
-// From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead of 10.
+// From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead
+// of 10.
 inline constexpr double kFromCpp = 0.2;
 
 // The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
@@ -42,35 +45,39 @@ struct Transformer {
   double seq = 0;
   double micro_batch = 1;
   double tensor_parallel = 1;
-  double context_parallel = 1;  // ranks that share each sample
-  double expert_parallel = 1;   // ranks that the experts are distributed to
+  double context_parallel = 1;        // ranks that share each sample
+  double expert_parallel = 1;         // ranks that the experts are distributed to
   double expert_tensor_parallel = 0;  // ranks that share each expert; 0: as tensor_parallel
-  double expert_nodes = 0;      // that a token is sent to, once each, and on inside them; 0: to each expert
+  double expert_nodes =
+      0;  // that a token is sent to, once each, and on inside them; 0: to each expert
   bool overlap_experts = false;  // tokens travel under the products of another micro-batch
-  double element = 2;          // bytes of an activation
+  double element = 2;            // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::uint32_t modules = 0;  // of enum Module, with ORCH_RECOMPUTE_SELECTIVE; 0: core attention
   bool sequence_parallel = false;
   bool overlap_tensor = false;  // what it gathers and scatters travels under the products
   bool flash_attention = false;
-  // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are not.
-  // Attention and what is sent has 16.
+  // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are
+  // not. Attention and what is sent has 16.
   double narrow = 0;
   bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
   bool fused_softmax = true;
   // As our own trainers do it: a block that is computed again leaves out its last product, whose
   // result nobody needs; the cross entropy has one exchange; the head gathers its input once.
   bool lean = false;
-  double align = 1;  // elements: where a tensor of our own trainers may begin, which is stored and sent
-  double overheads = 1;  // fixed costs per layer and pass, in those of a framework in Python
+  double align =
+      1;  // elements: where a tensor of our own trainers may begin, which is stored and sent
+  double overheads = 1;     // fixed costs per layer and pass, in those of a framework in Python
   double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
-  // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results too.
+  // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results
+  // too.
   bool eager = false;
-  // As Megatron Core has it: a router's probabilities are multiplied in between an expert's two products (since
-  // 0.13), so that what the second one gives need not be kept; softmax gives 16 bits, which are kept once.
+  // As Megatron Core has it: a router's probabilities are multiplied in between an expert's two
+  // products (since 0.13), so that what the second one gives need not be kept; softmax gives 16
+  // bits, which are kept once.
   bool core = false;
-  // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and every
-  // second product's, and makes the others again.
+  // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and
+  // every second product's, and makes the others again.
   bool alternates = false;
 
   // By our own trainer, where so many ranks share states.
@@ -79,9 +86,12 @@ struct Transformer {
     align = static_cast<double>(alignment(sharing));
   }
 
-  // Ranks that share an expert. Where they are fewer than those of a layer, each rank of a layer sends its
-  // own rows of a sample to them (Megatron Core: experts are folded over tensor, context and data ranks).
-  double expert_cuts() const { return expert_tensor_parallel > 0 ? expert_tensor_parallel : tensor_parallel; }
+  // Ranks that share an expert. Where they are fewer than those of a layer, each rank of a layer
+  // sends its own rows of a sample to them (Megatron Core: experts are folded over tensor, context
+  // and data ranks).
+  double expert_cuts() const {
+    return expert_tensor_parallel > 0 ? expert_tensor_parallel : tensor_parallel;
+  }
   bool folded() const { return expert_cuts() != tensor_parallel; }
 
   double tokens() const { return seq * micro_batch / context_parallel; }
@@ -91,7 +101,8 @@ struct Transformer {
   }
   double logits() const { return tokens() * padded_vocab / tensor_parallel; }
   bool alternate() const { return alternates && recompute == ORCH_RECOMPUTE_SELECTIVE; }
-  // Bytes of a number that was kept as products read it, as formulas count them for 16-bit activations.
+  // Bytes of a number that was kept as products read it, as formulas count them for 16-bit
+  // activations.
   double product_input() const { return narrow > 0 && !lean ? narrow : 2; }
   bool full() const { return recompute == ORCH_RECOMPUTE_FULL; }
   // One of the modules that are named is.
@@ -99,7 +110,9 @@ struct Transformer {
     return recompute == ORCH_RECOMPUTE_SELECTIVE && (modules & module) != 0;
   }
   // How often a share of the layers computes it again, whole or as one of these modules.
-  double again(std::uint32_t module, double share = 1) const { return full() || repeats(module) ? share : 0; }
+  double again(std::uint32_t module, double share = 1) const {
+    return full() || repeats(module) ? share : 0;
+  }
   // Core attention is recomputed; flash attention does so by itself.
   bool again() const {
     if (full()) return true;
@@ -118,8 +131,8 @@ struct Transformer {
     return sizes.rope ? (sizes.q_width() + sizes.kv_width() / 2) / hidden : 0;
   }
   double value_widths() const { return sizes.value_width() / hidden; }
-  // Of the MLP's inner products: before and after its activation function. Experts count as often as
-  // a token visits one.
+  // Of the MLP's inner products: before and after its activation function. Experts count as often
+  // as a token visits one.
   double up_widths() const { return sizes.up_width(inner()) / hidden; }
   double inner_widths() const { return inner() / hidden; }
   // The part of the layers that has no experts.
@@ -135,13 +148,16 @@ struct Transformer {
   }
 
   // Parameters of one rank. Norms and the biases of row-parallel products are replicated over the
-  // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its bytes.
+  // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its
+  // bytes.
   double shared_params() const {
-    return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) +
-           head_norm_params() + sizes.router_weights();
+    return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) + head_norm_params() +
+           sizes.router_weights();
   }
   // Those of them that see their own heads alone, with or without sequence parallelism.
-  double head_norm_params() const { return sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0; }
+  double head_norm_params() const {
+    return sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0;
+  }
   // Of latent attention every tensor-parallel rank has the narrow products, which no head owns.
   double narrow_params() const {
     if (!sizes.latent()) return 0;
@@ -150,16 +166,20 @@ struct Transformer {
   double layer_params() const {
     if (align > 1 && !sizes.mixture() && !sizes.latent()) return aligned_layer_params();
     const double copies = (lean ? shared_params() : 0) + narrow_params();
-    return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel + copies * (1 - 1 / tensor_parallel);
+    return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel +
+           copies * (1 - 1 / tensor_parallel);
   }
   double aligned(double elements) const { return align * std::ceil(elements / align); }
   double aligned_norm() const { return (sizes.rms_norm ? 1 : 2) * aligned(hidden); }
-  // Tensor by tensor: those of a product are cut by rows or by columns, a row-parallel one's bias is not.
+  // Tensor by tensor: those of a product are cut by rows or by columns, a row-parallel one's bias
+  // is not.
   double aligned_layer_params() const {
-    const double qkv = sizes.q_width() + sizes.kv_width(), ffn = static_cast<double>(sizes.ffn_hidden);
+    const double qkv = sizes.q_width() + sizes.kv_width(),
+                 ffn = static_cast<double>(sizes.ffn_hidden);
     const double up = sizes.up_width(ffn), t = tensor_parallel;
     double sum = 2 * aligned_norm();
-    for (const double width : {qkv, sizes.value_width(), up, ffn}) sum += aligned(width * hidden / t);
+    for (const double width : {qkv, sizes.value_width(), up, ffn})
+      sum += aligned(width * hidden / t);
     if (sizes.has_qkv_bias()) sum += aligned(qkv / t);
     if (sizes.bias) sum += aligned(up / t) + 2 * aligned(hidden);
     if (sizes.qk_norm) sum += 2 * aligned(static_cast<double>(sizes.head_dim));

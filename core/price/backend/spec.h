@@ -1,10 +1,10 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.abi3.so. Nothing but the standard library is needed: what is included
-// here includes no more, and is installed as one header, orch/spec.h.
-// Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
-// share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
+// build a shared library orch-<name>.abi3.so. Nothing but the standard library is needed: what is
+// included here includes no more, and is installed as one header, orch/spec.h. Everything here is
+// hidden from other libraries: two plug-ins that each have a class Spec must not share its statics,
+// as the loader would otherwise have them do even with RTLD_LOCAL.
 
 #include <cstdint>
 #include <cstring>
@@ -90,9 +90,12 @@ class RunView {
 template <class T>
 T value_of(const RunView& run, const plan::Setting<T>& setting) {
   const auto& value = run.value(setting.name);
-  if constexpr (std::is_same_v<T, std::string_view>) return value.text ? value.text : "";
-  else if constexpr (std::is_same_v<T, double>) return value.real;
-  else return static_cast<T>(value.integer);
+  if constexpr (std::is_same_v<T, std::string_view>)
+    return value.text ? value.text : "";
+  else if constexpr (std::is_same_v<T, double>)
+    return value.real;
+  else
+    return static_cast<T>(value.integer);
 }
 
 // Where check puts problems.
@@ -173,19 +176,25 @@ class BackendSpec {
   virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
 };
 
-// One whose answers follow from a Setup, which is made of the run: beside it are check_setup(run, setup, problems),
-// emit_work(setup, sink) and emit_memory(setup, sink).
+// One whose answers follow from a Setup, which is made of the run: beside it are check_setup(run,
+// setup, problems), emit_work(setup, sink) and emit_memory(setup, sink).
 template <class Setup>
 class SetupSpec : public BackendSpec {
  public:
-  SetupSpec(std::string name, std::string version, std::string doc, std::vector<StrategySpec> strategies)
-      : name_(std::move(name)), version_(std::move(version)), doc_(std::move(doc)), strategies_(std::move(strategies)) {}
+  SetupSpec(std::string name, std::string version, std::string doc,
+            std::vector<StrategySpec> strategies)
+      : name_(std::move(name)),
+        version_(std::move(version)),
+        doc_(std::move(doc)),
+        strategies_(std::move(strategies)) {}
 
   std::string name() const final { return name_; }
   std::string version() const final { return version_; }
   std::string doc() const final { return doc_; }
   std::vector<StrategySpec> strategies() const final { return strategies_; }
-  void check(const RunView& run, Problems& problems) const final { check_setup(run, Setup(run), problems); }
+  void check(const RunView& run, Problems& problems) const final {
+    check_setup(run, Setup(run), problems);
+  }
   void work(const RunView& run, WorkSink& sink) const final {
     const Setup setup(run);
     emit_work(setup, sink);

@@ -6,15 +6,16 @@
 #include <string_view>
 
 #include "core/plan/number_format.h"
-#include "include/orch/backend.h"
 #include "core/price/backend/experts.h"
 #include "core/price/backend/share.h"
+#include "include/orch/backend.h"
 
 #pragma GCC visibility push(hidden)
 
 namespace orch::backend {
 
-// Of what is stored and sent. tf32 rounds what the tensor cores read, narrower formats what products do.
+// Of what is stored and sent. tf32 rounds what the tensor cores read, narrower formats what
+// products do.
 inline double element_bytes(std::string_view dtype) { return plan::bits_of(dtype) == 32 ? 4 : 2; }
 inline double narrow_bytes(std::string_view dtype) {
   return plan::is_narrow(dtype) ? plan::bits_of(dtype) / 8.0 : 0;
@@ -49,13 +50,14 @@ struct States {
   double accumulate_traffic() const { return weights + 2 * gradients; }
 };
 
-// Elements that our own trainers bring from the device at a time, or give to it; three such slices each
-// way.
+// Elements that our own trainers bring from the device at a time, or give to it; three such slices
+// each way.
 inline constexpr std::int64_t kStaged = 4'194'304;
 
 // What so many parameters of the stages first..last keep, shared by so many ranks.
 inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std::int64_t last,
-                      double each, double params, double shards = 1, std::uint32_t place = ORCH_DEVICE) {
+                      double each, double params, double shards = 1,
+                      std::uint32_t place = ORCH_DEVICE) {
   const double bytes = each * params / shards;
   sink.memory(
       name, first, last, bytes,

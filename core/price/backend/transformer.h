@@ -29,12 +29,14 @@ inline bool fused_softmax_works(const plan::Model& model, std::int64_t micro_bat
          batches % 4 == 0;
 }
 
-// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows, columns
-// and updates go round. Numbers of a layer, of the words, and of what is beside them.
+// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows,
+// columns and updates go round. Numbers of a layer, of the words, and of what is beside them.
 inline double layer_statistics(const Transformer& model) {
   return adafactor_means(model) * model.hidden + 12;
 }
-inline double word_statistics(const Transformer& model) { return model.padded_vocab + model.hidden + 1; }
+inline double word_statistics(const Transformer& model) {
+  return model.padded_vocab + model.hidden + 1;
+}
 inline double first_statistics(const Transformer& model) {
   return model.sizes.learned_positions() ? model.seq + model.hidden + 1 : 2;
 }
@@ -50,8 +52,9 @@ inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) 
 inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group& world) {
   constexpr double kBytes = 24;
   if (!model.lean || world.size == 1) return;
-  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes, world), {0, 0, 0, 1}),
-          [&] { return say("three numbers, over all ranks"); });
+  sink.op(
+      during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes, world), {0, 0, 0, 1}),
+      [&] { return say("three numbers, over all ranks"); });
 }
 
 // ---- the layer ----
@@ -134,23 +137,26 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
 // Biases, casts and residuals in kernels of their own pass over the activations again.
 inline constexpr double kUnfused = 2;
 
-// Of modules that are computed again: norms read and write two bytes each, activation functions what they
-// read and give, heads are put in order, as in forward; and what products read is rounded again.
+// Of modules that are computed again: norms read and write two bytes each, activation functions
+// what they read and give, heads are put in order, as in forward; and what products read is rounded
+// again.
 inline void repeated_element_wise(const Transformer& model, WorkSink& sink) {
   const auto widths = repeated_widths(model);
   if (widths.norms + widths.heads + widths.up == 0) return;
   const double apart = model.fused_kernels ? 1 : kUnfused;
-  const double each = apart * (4 * widths.norms + 4.0 / 3 * widths.heads + 2 * widths.up + 2 * widths.inner);
-  const double rounded = model.narrow > 0 ? (2 + 2 * model.narrow) * (widths.norms + widths.inner) : 0;
-  traffic(model, sink, "norms, activations of recomputed modules", each + rounded, model.sbh(), "s*b*h",
-          {0, 1, 0, 0}, ORCH_ELEMENT_WISE);
+  const double each =
+      apart * (4 * widths.norms + 4.0 / 3 * widths.heads + 2 * widths.up + 2 * widths.inner);
+  const double rounded =
+      model.narrow > 0 ? (2 + 2 * model.narrow) * (widths.norms + widths.inner) : 0;
+  traffic(model, sink, "norms, activations of recomputed modules", each + rounded, model.sbh(),
+          "s*b*h", {0, 1, 0, 0}, ORCH_ELEMENT_WISE);
 }
 
-// Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel ranks:
-// 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and biases each norm
-// reads two and writes two. Sharded: the activation function reads and writes its inner widths (twice
-// the wide one in backward), and heads are put in order: 20 and 28 of GPT-2. Sequence parallelism
-// shards all of them.
+// Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel
+// ranks: 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and
+// biases each norm reads two and writes two. Sharded: the activation function reads and writes its
+// inner widths (twice the wide one in backward), and heads are put in order: 20 and 28 of GPT-2.
+// Sequence parallelism shards all of them.
 inline void element_wise(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel, replicas = model.sequence_parallel ? t : 1;
   const double apart = model.fused_kernels ? 1 : kUnfused;
@@ -189,30 +195,34 @@ inline void tensor_collective(const Transformer& model, WorkSink& sink, const ch
 }
 
 // After attention and after the MLP; backward before each; recomputation repeats the forward ones.
-// With sequence parallelism, what went into a product was kept as a shard: backward gathers it again
-// for the weights' gradient, under the product of the input's.
-// Folded experts are sent each rank's own rows: only a dense MLP and shared experts want them all.
+// With sequence parallelism, what went into a product was kept as a shard: backward gathers it
+// again for the weights' gradient, under the product of the input's. Folded experts are sent each
+// rank's own rows: only a dense MLP and shared experts want them all.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
   const bool own_rows = model.folded() && model.sizes.mixture() && model.sizes.shared_experts == 0;
-  const double dense = model.dense(), experts = own_rows ? 0 : 1 - dense, n = own_rows ? 1 + dense : 2;
-  const double again = model.full() ? n : model.again(kDenseMlp, dense) + model.again(kExperts, experts);
+  const double dense = model.dense(), experts = own_rows ? 0 : 1 - dense,
+               n = own_rows ? 1 + dense : 2;
+  const double again =
+      model.full() ? n : model.again(kDenseMlp, dense) + model.again(kExperts, experts);
   const double behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
     return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {n, behind, n, 0});
   const bool hidden = model.overlap_tensor;
   tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {n, again, n, 0}, hidden);
   tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
-  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0}, hidden);
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0},
+                    hidden);
 }
 
-// What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes in, and
-// 2 numbers of 8 bits or fewer out (Transformer Engine's way).
+// What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes
+// in, and 2 numbers of 8 bits or fewer out (Transformer Engine's way).
 inline void casts(const Transformer& model, WorkSink& sink) {
   if (model.narrow == 0) return;
   const double each = 2 + 2 * model.narrow;
   const double t = model.tensor_parallel;
-  const double mlp = model.dense() + (1 - model.dense()) * model.visited();  // each expert's rows apart
+  const double mlp =
+      model.dense() + (1 - model.dense()) * model.visited();  // each expert's rows apart
   const double inputs = 1 + mlp + (model.value_widths() + model.inner_widths()) / t;
   const double gradients = 1 + mlp + (model.qkv_widths() + model.up_widths()) / t;
   traffic(model, sink, "casts for products", each * inputs, model.sbh(), "s*b*h",
@@ -221,13 +231,14 @@ inline void casts(const Transformer& model, WorkSink& sink) {
           {0, 0, 1, 0});
 }
 
-// Each rank has some rows of a sample and needs all its keys and values: they go round (Liu et al. 2023,
-// ring attention) under the products, and their gradients come back.
+// Each rank has some rows of a sample and needs all its keys and values: they go round (Liu et al.
+// 2023, ring attention) under the products, and their gradients come back.
 inline void context_exchange(const Transformer& model, WorkSink& sink) {
   if (model.context_parallel == 1) return;
   const auto& sizes = model.sizes;
   const double width = sizes.latent() ? sizes.q_width() + sizes.value_width() : sizes.kv_width();
-  const double bytes = model.seq * model.micro_batch * width * model.element / model.tensor_parallel;
+  const double bytes =
+      model.seq * model.micro_batch * width * model.element / model.tensor_parallel;
   const Group group{static_cast<std::int64_t>(model.context_parallel),
                     static_cast<std::int64_t>(model.tensor_parallel)};
   const auto formula = [&] {
@@ -236,8 +247,8 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
   sink.op(during(collective("context all-gather", ORCH_ALL_GATHER, bytes, group),
                  {1, model.again() ? 1.0 : 0.0, 1, 0}, ORCH_HIDDEN),
           formula);
-  sink.op(during(collective("context reduce-scatter", ORCH_REDUCE_SCATTER, bytes, group), {0, 0, 1, 0},
-                 ORCH_HIDDEN),
+  sink.op(during(collective("context reduce-scatter", ORCH_REDUCE_SCATTER, bytes, group),
+                 {0, 0, 1, 0}, ORCH_HIDDEN),
           formula);
 }
 
@@ -289,20 +300,21 @@ inline void emit_embedding(const Transformer& model, WorkSink& sink) {
 inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel;
   const Group group{static_cast<std::int64_t>(t), 1};
-  const auto op =
-      model.lean ? during(collective("cross entropy all-reduce", ORCH_ALL_GATHER,
-                                     12 * t * model.tokens(), group), {1, 0, 0, 0})
-                 : during(collective("cross entropy all-reduce", ORCH_ALL_REDUCE,
-                                     4 * model.tokens(), group), {3, 0, 0, 0});
+  const auto op = model.lean ? during(collective("cross entropy all-reduce", ORCH_ALL_GATHER,
+                                                 12 * t * model.tokens(), group),
+                                      {1, 0, 0, 0})
+                             : during(collective("cross entropy all-reduce", ORCH_ALL_REDUCE,
+                                                 4 * model.tokens(), group),
+                                      {3, 0, 0, 0});
   sink.op(op, [&] {
     return model.lean ? say("12 B x ", model.tokens(), " tokens from each of ", t, " ranks")
                       : say("4 B x ", model.tokens(), " tokens, over ", t, " ranks");
   });
 }
 
-// Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them: about
-// 50 bytes per logit. Ours makes the gradient in the logit's place, by piece: 2 bytes are read in forward
-// and in backward, 2 written.
+// Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them:
+// about 50 bytes per logit. Ours makes the gradient in the logit's place, by piece: 2 bytes are
+// read in forward and in backward, 2 written.
 inline double cross_entropy_bytes(const Transformer& model) {
   return model.lean && model.tensor_parallel == 1 ? 1.5 * model.element : 25;
 }
@@ -315,9 +327,10 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
                ", ", n, "]");
   });
   const double each = cross_entropy_bytes(model), bytes = each * model.logits();
-  sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes, ORCH_CROSS_ENTROPY), {1, 0, 1, 0}), [&] {
-    return say(each, " B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
-  });
+  sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes, ORCH_CROSS_ENTROPY), {1, 0, 1, 0}),
+          [&] {
+            return say(each, " B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
+          });
   if (t <= 1) return;
   cross_entropy_exchange(model, sink);
   if (model.sequence_parallel)
@@ -330,11 +343,12 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
 // ---- memory ----
 
 // One layer's activations for one micro-batch, Korthikanti et al. 2022: s*b*h*(10 + 24/t +
-// 5*a*s/(h*t)) bytes of GPT-2 in 16 bit, or s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism. The
-// 10 are inputs and outputs of two norms and two masks, the 24 queries, keys and values, what attention
-// gives, and the MLP before and after its activation function. Flash attention keeps no scores. Ours
-// keep no masks: two bytes less, and scores once; models without dropout have none. Where no kernel
-// does several things at once, rotated queries and keys and the gate's activation are kept as well.
+// 5*a*s/(h*t)) bytes of GPT-2 in 16 bit, or s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism.
+// The 10 are inputs and outputs of two norms and two masks, the 24 queries, keys and values, what
+// attention gives, and the MLP before and after its activation function. Flash attention keeps no
+// scores. Ours keep no masks: two bytes less, and scores once; models without dropout have none.
+// Where no kernel does several things at once, rotated queries and keys and the gate's activation
+// are kept as well.
 inline double latent_widths(const Transformer& model) {
   if (!model.sizes.latent()) return 0;
   return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
@@ -346,16 +360,17 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
   if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
   if (model.narrow > 0 && !model.lean) {
-    // As products read it: what norms and the activation give, and beside attention's result for its own
-    // backward (Transformer Engine).
+    // As products read it: what norms and the activation give, and beside attention's result for
+    // its own backward (Transformer Engine).
     const double saved = 2 - model.narrow;
     replicated -= 2 * saved;
     cut += model.narrow * model.value_widths() - saved * model.inner_widths();
   }
   // Narrow products of latent attention: what they give, for its norm, and that norm's.
-  const double narrow_products = model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
-  const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) + cut / t +
-                        visited_bytes(model);
+  const double narrow_products =
+      model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
+  const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) +
+                        cut / t + visited_bytes(model);
   const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
   const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
   return (model.sbh() * linear + scores) * model.element / 2;
@@ -384,31 +399,33 @@ inline double recomputed_layer(const Transformer& model) {
   if (model.full()) return layer_activations(model, true);
   if (model.alternate()) return layer_activations(model, true) - alternate_results(model);
   if (model.recompute == ORCH_RECOMPUTE_NONE) return 0;
-  if (model.lean || model.modules != 0) return layer_activations(model, true) - kept_per_layer(model);
+  if (model.lean || model.modules != 0)
+    return layer_activations(model, true) - kept_per_layer(model);
   return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
 }
 
-// Ours: beside a layer's activations the gradients of as much while it runs backward. What others keep
-// then is in the slack that was fitted to them.
+// Ours: beside a layer's activations the gradients of as much while it runs backward. What others
+// keep then is in the slack that was fitted to them.
 inline double layer_gradients(const Transformer& model) {
   return model.lean ? layer_activations(model, true) : 0;
 }
 
-// What a framework's cross entropy holds (logit_bytes). Ours become their gradient in place, some rows
-// at a time: a gigabyte of them, in fp32 beside where ranks share them.
+// What a framework's cross entropy holds (logit_bytes). Ours become their gradient in place, some
+// rows at a time: a gigabyte of them, in fp32 beside where ranks share them.
 inline double logits_memory(const Transformer& model) {
   if (!model.lean) return model.logit_bytes * model.logits();
   const double copies = model.tensor_parallel == 1 ? 1 : model.element == 4 ? 2 : 5;
   return std::min(copies * model.element * model.logits(), 1073741824.0);
 }
 
-// Of each logit: itself and its gradient as computed, and, unless one kernel makes the gradient in the logit's
-// place, both in fp32 as well, or of a 16-bit one what an engine holds in fp32.
+// Of each logit: itself and its gradient as computed, and, unless one kernel makes the gradient in
+// the logit's place, both in fp32 as well, or of a 16-bit one what an engine holds in fp32.
 inline double framework_logit(std::string_view cross_entropy, double element, double fp32 = 8) {
   return 2 * element + (cross_entropy == "fused" ? 0 : element == 2 ? fp32 : 8);
 }
 
-// With what settings of all backends say of it; of a plain cross entropy's 16-bit logits, what is held in fp32.
+// With what settings of all backends say of it; of a plain cross entropy's 16-bit logits, what is
+// held in fp32.
 inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
   const auto& all = plan::common_settings;
   auto model = transformer(run.model(), run->micro_batch);
@@ -417,8 +434,9 @@ inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
   model.recompute = recompute_of(all.recompute(run));
   model.element = element_bytes(all.dtype(run)), model.narrow = narrow_bytes(all.dtype(run));
   model.flash_attention = all.flash_attention(run), model.fused_kernels = all.fused_kernels(run);
-  model.fused_softmax = model.fused_kernels && fused_softmax_works(run.model(), run->micro_batch,
-                                                                   run->tensor_parallel, model.element);
+  model.fused_softmax =
+      model.fused_kernels &&
+      fused_softmax_works(run.model(), run->micro_batch, run->tensor_parallel, model.element);
   model.logit_bytes = framework_logit(all.cross_entropy(run), model.element, fp32_logits);
   return model;
 }
@@ -433,8 +451,7 @@ inline void emit_activations(const Transformer& model, WorkSink& sink, std::int6
   const double kept = kept_per_layer(model);
   sink.memory(name, first, last, layers * kept, [&] {
     return say(layers, " layers in flight x ", Size{kept},
-               model.full() ? " (inputs only)" : kept_formula(model), " = ",
-               Size{layers * kept});
+               model.full() ? " (inputs only)" : kept_formula(model), " = ", Size{layers * kept});
   });
 }
 
@@ -446,8 +463,8 @@ inline void emit_communicators(WorkSink& sink, std::int64_t last, int groups) {
       ORCH_COMMUNICATORS);
 }
 
-// "recomputed layer" and "layer in backward" of the stages 0..last, and "logits" of the last. The head is
-// done before the first layer is recomputed: there only the larger of the two counts.
+// "recomputed layer" and "layer in backward" of the stages 0..last, and "logits" of the last. The
+// head is done before the first layer is recomputed: there only the larger of the two counts.
 inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t last) {
   const double again = recomputed_layer(model), gradients = layer_gradients(model);
   const double logits = logits_memory(model);
@@ -455,8 +472,9 @@ inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t la
   if (end >= 0) {
     sink.memory("recomputed layer", 0, end, again,
                 [&] { return say("one layer while it runs backward = ", Size{again}); });
-    sink.memory("layer in backward", 0, end, gradients,
-                [&] { return say("of its activations while it runs backward = ", Size{gradients}); });
+    sink.memory("layer in backward", 0, end, gradients, [&] {
+      return say("of its activations while it runs backward = ", Size{gradients});
+    });
   }
   if (end < last)
     sink.memory("logits", last, last, logits, [&] {

@@ -50,7 +50,8 @@ inline void print(std::string& out, const char* format, double number) {
   if (length > 0) out.append(text, std::min<std::size_t>(length, sizeof text - 1));
 }
 
-// "953,180,700"; a fraction keeps four significant digits, or is rounded where there are more before it.
+// "953,180,700"; a fraction keeps four significant digits, or is rounded where there are more
+// before it.
 inline void put_number(std::string& out, double number) {
   if (std::fabs(number) >= 1e4) number = std::round(number);
   if (number != std::floor(number) || std::fabs(number) >= 1e15) return print(out, "%.4g", number);

@@ -10,8 +10,8 @@
 
 #include "core/base/text.h"
 #include "core/plan/nearness.h"
-#include "core/price/estimate/spread.h"
 #include "core/price/calibrate/joint.h"
+#include "core/price/estimate/spread.h"
 
 namespace orch::calibrate {
 namespace {
@@ -23,9 +23,9 @@ constexpr double kAssumedRows = 3;
 constexpr double kAssumedTime = 0.15, kAssumedMemory = 0.1;
 
 // The spread under which nine of ten rows lie within 1.645 of it. Rows that were fitted look better
-// than new ones will, the more so the fewer there are for each constant; a new table has something of
-// its own that those of the fit say as little of as their number is small; and what was assumed before
-// counts as a few rows more.
+// than new ones will, the more so the fewer there are for each constant; a new table has something
+// of its own that those of the fit say as little of as their number is small; and what was assumed
+// before counts as a few rows more.
 double spread_of(Vector residuals, std::size_t tables, double decided, double assumed) {
   for (auto& residual : residuals) residual = std::fabs(residual);
   std::sort(residuals.begin(), residuals.end());
@@ -93,7 +93,8 @@ class Teller {
       if (s < 0 || !told.insert(s).second) return;
       const int parent = joint_.parent(static_cast<std::size_t>(s));
       tell(parent);
-      tell_stack(s, parent < 0 ? nullptr : &stacks[static_cast<std::size_t>(parent)], stacks[static_cast<std::size_t>(s)]);
+      tell_stack(s, parent < 0 ? nullptr : &stacks[static_cast<std::size_t>(parent)],
+                 stacks[static_cast<std::size_t>(s)]);
     };
     for (std::size_t s = 0; s < stacks.size(); ++s) tell(static_cast<int>(s));
   }
@@ -107,7 +108,8 @@ class Teller {
     const auto origin = "fitted: " + text(rows);
     for (const auto& unknown : joint_.unknowns())
       if (unknown.stack == stack)
-        out.constants[std::string(unknown.tunable->name)] = {joint_.value(unknown, solution_.point), origin};
+        out.constants[std::string(unknown.tunable->name)] = {joint_.value(unknown, solution_.point),
+                                                             origin};
     tell_spread(rows, origin, memory_ ? kAssumedMemory : kAssumedTime, out.constants);
     if (memory_) return;
     out.seen = {};
@@ -120,18 +122,22 @@ class Teller {
     }
   }
 
-  static constexpr double kGrown = 0.1;  // what a version of software is doubted by that no row is of
+  static constexpr double kGrown =
+      0.1;  // what a version of software is doubted by that no row is of
 
   void inherit(const plan::Stack& parent, plan::Stack& out) const {
     const std::string spread = memory_ ? "memory_spread" : "time_spread";
     for (const auto& [name, constant] : parent.constants) {
       const auto* tunable = plan::find_tunable(name);
-      const bool mine = name == spread || std::ranges::any_of(memory_ ? plan::memory_tunables() : plan::time_tunables(),
-                                                             [&](const auto& each) { return &each == tunable; });
+      const bool mine =
+          name == spread ||
+          std::ranges::any_of(memory_ ? plan::memory_tunables() : plan::time_tunables(),
+                              [&](const auto& each) { return &each == tunable; });
       if (!mine) continue;
       out.constants[name] = constant;
       if (name == spread)
-        out.constants[name] = {std::hypot(constant.value, kGrown), "assumed: a little more than " + parent.name};
+        out.constants[name] = {std::hypot(constant.value, kGrown),
+                               "assumed: a little more than " + parent.name};
     }
   }
 

@@ -41,8 +41,11 @@ Joint::Joint(const std::vector<Machine>& machines, const std::vector<plan::Stack
   for (const auto& stack : stacks) {
     from.push_back(keeps_factors() ? stack
                                    : std::make_shared<const plan::Stack>(as_assumed(*stack)));
-    const auto parent = std::ranges::find(stacks, stack->like, [](const auto& each) { return each->name; });
-    parents_.push_back(stack->like.empty() || parent == stacks.end() ? -1 : static_cast<int>(parent - stacks.begin()));
+    const auto parent =
+        std::ranges::find(stacks, stack->like, [](const auto& each) { return each->name; });
+    parents_.push_back(stack->like.empty() || parent == stacks.end()
+                           ? -1
+                           : static_cast<int>(parent - stacks.begin()));
     auto& values = factors_.emplace_back();
     for (const auto& tunable : tunables_) {
       const auto found = from.back()->constants.find(std::string(tunable.name));
@@ -68,10 +71,9 @@ std::size_t Joint::pair_of(const Observation& o, const std::vector<plan::StackPt
   const auto key = std::make_pair(o.run.partition, o.stack);
   const auto [found, fresh] = known_.try_emplace(key, pairs_.size());
   if (!fresh) return found->second;
-  auto at = starts_measured(machines_[o.machine]) ? o.run.partition->as_measured()
-                                                  : *o.run.partition;
-  if (o.stack >= 0)
-    at = plan::on_stack(at, stacks[static_cast<std::size_t>(o.stack)]);
+  auto at =
+      starts_measured(machines_[o.machine]) ? o.run.partition->as_measured() : *o.run.partition;
+  if (o.stack >= 0) at = plan::on_stack(at, stacks[static_cast<std::size_t>(o.stack)]);
   at.calibration.reset();
   at.stacks.clear();
   Pair pair{std::move(at), static_cast<int>(o.machine), o.stack, {}};
@@ -129,7 +131,8 @@ void Joint::choose() {
     const double doubt =
         options_.stacks ? tunable.doubt : std::hypot(tunable.doubt, tunable.stack_doubt);
     for (std::size_t m = 0; m < machines_.size(); ++m)
-      if (tunable.doubt > 0 && !machines_[m].held) consider({&tunable, static_cast<int>(m), -1, 0, doubt});
+      if (tunable.doubt > 0 && !machines_[m].held)
+        consider({&tunable, static_cast<int>(m), -1, 0, doubt});
     for (std::size_t s = 0; s < factors_.size() && options_.stacks; ++s)
       if (tunable.stack_doubt > 0)
         consider({&tunable, -1, static_cast<int>(s), 0, tunable.stack_doubt});
@@ -155,8 +158,7 @@ void Joint::set(const Vector& point) {
     if (!unknown.tunable || point[k] == 0) continue;
     const double factor = std::exp(point[k]);
     for (auto& pair : pairs_)
-      if (moves(unknown, pair))
-        unknown.tunable->in(pair.tuned).value *= factor;
+      if (moves(unknown, pair)) unknown.tunable->in(pair.tuned).value *= factor;
   }
   for (auto& pair : pairs_)
     for (const auto& tunable : tunables_) {
@@ -185,8 +187,8 @@ Vector Joint::weights() const {
   return weights;
 }
 
-// Twice: what is left over after the first time says how well the rows of a stack on a machine can be
-// met at all.
+// Twice: what is left over after the first time says how well the rows of a stack on a machine can
+// be met at all.
 Solution Joint::solve(Vector& residuals) {
   Problem problem;
   problem.unknowns = unknowns_.size();
@@ -237,7 +239,8 @@ Solution Joint::solve(Vector& residuals) {
 Vector Joint::from_above() const {
   Vector point;
   for (const auto& unknown : unknowns_)
-    point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" && unknown.stack >= 0 &&
+    point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" &&
+                            unknown.stack >= 0 &&
                             parents_[static_cast<std::size_t>(unknown.stack)] < 0
                         ? kFar * unknown.doubt
                         : 0);
@@ -249,8 +252,7 @@ void Joint::set_noise(const Vector& residuals, Vector& noise) const {
   std::vector<Vector> left(pairs_.size());
   for (std::size_t i = 0; i < noise.size(); ++i)
     left[pair_[i]].push_back(std::fabs(residuals[i] * noise[i]));
-  for (auto& values : left)
-    values = {std::clamp(median_of(std::move(values)), least, kMostNoise)};
+  for (auto& values : left) values = {std::clamp(median_of(std::move(values)), least, kMostNoise)};
   for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = left[pair_[i]].front();
 }
 
@@ -303,8 +305,10 @@ double Joint::value(const Unknown& unknown, const Vector& point) const {
   double moved = 0;
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
     const auto& each = unknowns_[k];
-    if (each.tunable == unknown.tunable && each.machine == unknown.machine && each.era == unknown.era &&
-        (each.stack == unknown.stack || (unknown.stack >= 0 && descends(unknown.stack, each.stack))))
+    if (each.tunable == unknown.tunable && each.machine == unknown.machine &&
+        each.era == unknown.era &&
+        (each.stack == unknown.stack ||
+         (unknown.stack >= 0 && descends(unknown.stack, each.stack))))
       moved += point[k];
   }
   if (!unknown.tunable) return era_start(unknown.machine, unknown.era) * std::exp(moved);

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "core/price/estimate/estimate.h"
+#include "core/plan/tunable.h"
 #include "core/price/calibrate/fit.h"
 #include "core/price/calibrate/solve.h"
-#include "core/plan/tunable.h"
+#include "core/price/estimate/estimate.h"
 
 namespace orch::calibrate {
 
@@ -52,7 +52,8 @@ class Joint {
   // Whether stacks start from the factors that they have.
   bool keeps_factors() const { return options_.start == Start::present || !options_.stacks; }
   bool moves(const Unknown& unknown, const Pair& pair) const {
-    return unknown.machine >= 0 ? pair.machine == unknown.machine : descends(pair.stack, unknown.stack);
+    return unknown.machine >= 0 ? pair.machine == unknown.machine
+                                : descends(pair.stack, unknown.stack);
   }
   void choose();
   bool consider(Unknown unknown);
@@ -81,7 +82,7 @@ class Joint {
   std::map<std::pair<const plan::Partition*, int>, std::size_t> known_;
   std::vector<Unknown> unknowns_;
   std::vector<Rows> touched_;
-  std::vector<Vector> starts_;  // by machine: its first partition's constants, by tunable
+  std::vector<Vector> starts_;   // by machine: its first partition's constants, by tunable
   std::vector<Vector> factors_;  // by stack
   std::vector<int> parents_;     // by stack: the one that it grew from, or -1
   estimate::Estimator estimator_;

@@ -142,8 +142,7 @@ class Solver {
     auto a = curvature();
     Vector b(point_.size(), 0);
     for (std::size_t k = 0; k < b.size(); ++k) {
-      for (const auto i : touched(k))
-        b[k] -= trust(i) * slopes_[k][i] * residuals_[i];
+      for (const auto i : touched(k)) b[k] -= trust(i) * slopes_[k][i] * residuals_[i];
       b[k] -= point_[k] / square(problem_.doubt[k]);
       a[k][k] *= 1 + damping;
     }

@@ -29,8 +29,8 @@ struct Solution {
 };
 
 // The point with the least sum of weight^2 * scale^2 * log(1 + (residual / scale)^2) and (unknown /
-// doubt)^2. Levenberg-Marquardt from the start, with a scale that shrinks so that no outlier catches
-// it early.
+// doubt)^2. Levenberg-Marquardt from the start, with a scale that shrinks so that no outlier
+// catches it early.
 Solution solve(const Problem& problem, const Vector& scales = {8, 2, 1});
 
 }  // namespace orch::calibrate

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/price/estimate/fit.h"
 #include "core/plan/stack.h"
+#include "core/price/estimate/fit.h"
 
 namespace orch::estimate {
 
@@ -50,7 +50,8 @@ const plan::Partition& Estimator::place_of(const Run& run) {
   auto& place = place_;
   if (place.strategy != run.strategy.get()) place.engine = run.strategy->index("engine");
   static const plan::Value kNone;
-  const auto& engine = place.engine < 0 ? kNone : run.settings[static_cast<std::size_t>(place.engine)];
+  const auto& engine =
+      place.engine < 0 ? kNone : run.settings[static_cast<std::size_t>(place.engine)];
   if (place.partition != run.partition || place.strategy != run.strategy.get() ||
       place.value != engine || place.stack != run.stack || place.trainer != run.trainer) {
     place.partition = run.partition;
@@ -70,8 +71,8 @@ const plan::Partition& Estimator::place_of(const Run& run) {
 
 void Estimator::price_blocks(const Run& run, const Work& work) {
   const Price price(*at_, run.gpus, work.dtype);
-  const double nodes =
-      static_cast<double>(run.gpus) / static_cast<double>(std::max<std::int64_t>(1, at_->gpus_per_node));
+  const double nodes = static_cast<double>(run.gpus) /
+                       static_cast<double>(std::max<std::int64_t>(1, at_->gpus_per_node));
   grown_ = 1 + at_->efficiency.straggling.value * std::log2(std::max(1.0, nodes));
   blocks_.assign(work.blocks.size(), {});
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
@@ -87,7 +88,8 @@ void Estimator::price_blocks(const Run& run, const Work& work) {
         phases.overheads += (op.forward + op.recompute + op.backward) * seconds;
       const bool hidden = op.hidden != ORCH_OPEN;
       (hidden ? phases.forward_hidden.of(op) : phases.forward_open) += op.forward * seconds;
-      (hidden ? phases.backward_hidden.of(op) : phases.backward_open) += (op.recompute + op.backward) * seconds;
+      (hidden ? phases.backward_hidden.of(op) : phases.backward_open) +=
+          (op.recompute + op.backward) * seconds;
       (hidden ? phases.end_of(op).of(op) : phases.step_open) += op.step * seconds;
       if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
@@ -116,7 +118,8 @@ void Estimator::price_stages(const Work& work) {
     stage.fixed = p.overheads + passes.forward_waits + passes.backward_waits;
     stage.weights = p.weights;
     stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) +
-                exposed(p.late, p.forward_open, 1) + exposed(p.late_gathers, p.forward_open, overlap);
+                exposed(p.late, p.forward_open, 1) +
+                exposed(p.late_gathers, p.forward_open, overlap);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);
@@ -126,8 +129,8 @@ void Estimator::price_stages(const Work& work) {
 }
 
 // 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
-// and interleaved chunks shorten that (Narayanan et al. 2021). Where gradients of weights fill it, a
-// stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
+// and interleaved chunks shorten that (Narayanan et al. 2021). Where gradients of weights fill it,
+// a stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
 void Estimator::add_stages(const Work& work, Estimate& out) {
   once_through_ = 0;
   const auto idle = [&](const Stage& stage) {
@@ -177,7 +180,8 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
     auto& place = is_on_host(item, partition) ? host_ : device_;
     for (auto stage = item.first; stage <= item.last; ++stage) {
       place[static_cast<std::size_t>(stage)] += bytes;
-      if (item.place == ORCH_COMMUNICATORS) communicators_[static_cast<std::size_t>(stage)] += bytes;
+      if (item.place == ORCH_COMMUNICATORS)
+        communicators_[static_cast<std::size_t>(stage)] += bytes;
       if (item.place == ORCH_SETTLED) settled_[static_cast<std::size_t>(stage)] += bytes;
     }
   }

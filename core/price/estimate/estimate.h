@@ -4,16 +4,16 @@
 #include <functional>
 #include <vector>
 
+#include "core/plan/estimate.h"
+#include "core/plan/run.h"
 #include "core/price/backend/work.h"
 #include "core/price/estimate/price.h"
 #include "core/price/estimate/spread.h"
-#include "core/plan/estimate.h"
-#include "core/plan/run.h"
 
 namespace orch::estimate {
 
-// Seconds of what may run under something: on links between ranks and to the host, and of the host's own
-// work beside them. The slower one is waited for.
+// Seconds of what may run under something: on links between ranks and to the host, and of the
+// host's own work beside them. The slower one is waited for.
 struct Lanes {
   double links = 0, host = 0;
 
@@ -23,14 +23,14 @@ struct Lanes {
 };
 
 // Seconds of one block or stage, by phase. "open" is what nothing hides; "hidden" may run under the
-// open part of its phase (in step: under the last backward). What is late runs under the next step's
-// first forward.
+// open part of its phase (in step: under the last backward). What is late runs under the next
+// step's first forward.
 struct Phases {
   double forward_open = 0, backward_open = 0, step_open = 0;  // recomputation is of backward
   Lanes forward_hidden, backward_hidden, step_hidden;
   Lanes late, late_gathers;  // collectives apart: they slow the device down
   double forward_launches = 0, backward_launches = 0;  // by the host, beside all of the above
-  double overheads = 0;                    // of all: fixed costs of layers and stages
+  double overheads = 0;                                // of all: fixed costs of layers and stages
   double weights = 0;                      // of backward: gradients of the weights, which can wait
   double micro_bytes = 0, step_bytes = 0;  // given to collectives
 
@@ -42,12 +42,12 @@ struct Phases {
   }
 };
 
-// What of the hidden part sticks out, when only a share of the open part can cover it. Late copies and the
-// host's work take nothing from what the device computes: all of it.
+// What of the hidden part sticks out, when only a share of the open part can cover it. Late copies
+// and the host's work take nothing from what the device computes: all of it.
 double exposed(const Lanes& hidden, double open, double overlap);
 
-// What a micro-batch takes forward and backward: what the device does, or the host where it launches
-// more slowly than the device works.
+// What a micro-batch takes forward and backward: what the device does, or the host where it
+// launches more slowly than the device works.
 struct Passed {
   double forward = 0, backward = 0;
   double forward_waits = 0, backward_waits = 0;  // of these, for the host
@@ -70,8 +70,8 @@ class Estimator {
   // Only the step time, for those who fit.
   double step_seconds(const plan::Run& run, const backend::Work& work, const plan::Partition& at);
 
-  // The same with items: time of the slowest stage, and memory by stage where the work was asked for
-  // with its formulas, not only its names.
+  // The same with items: time of the slowest stage, and memory by stage where the work was asked
+  // for with its formulas, not only its names.
   plan::Estimate explain(const plan::Run& run, const backend::Work& work);
   plan::Estimate explain(const plan::Run& run, const backend::Work& work,
                          const plan::Partition& at);
@@ -83,12 +83,12 @@ class Estimator {
 
  private:
   struct Stage {
-    double micro = 0;  // seconds of one micro-batch
+    double micro = 0;    // seconds of one micro-batch
     double fixed = 0;    // of it: fixed costs, and waits for the host
     double weights = 0;  // of it: gradients of the weights
-    double end = 0;    // seconds after the last one
-    double count = 1;  // stages alike
-    double bytes = 0;  // given to collectives in a step
+    double end = 0;      // seconds after the last one
+    double count = 1;    // stages alike
+    double bytes = 0;    // given to collectives in a step
   };
 
   // Where the run is priced: its partition on its stack. Runs of one search share it.
@@ -106,16 +106,16 @@ class Estimator {
   const plan::Partition* at_ = nullptr;  // the constants in use
   std::vector<Phases> blocks_;
   std::vector<Stage> stages_;
-  std::vector<double> device_;   // bytes by stage
-  std::vector<double> settled_;  // of them, those that come once and stay
+  std::vector<double> device_;         // bytes by stage
+  std::vector<double> settled_;        // of them, those that come once and stay
   std::vector<double> communicators_;  // of them, what collectives hold
   std::vector<double> host_;
   std::size_t slowest_ = 0;  // in stages_
   std::size_t last_to_end_ = 0;
   double once_through_ = 0;  // seconds of one micro-batch through all stages
   double bubble_ = 0;
-  double grown_ = 1;  // times as long, for waiting for the slowest node
-  backend::Work part_;  // of a phase
+  double grown_ = 1;       // times as long, for waiting for the slowest node
+  backend::Work part_;     // of a phase
   UnseenSettings unseen_;  // of plans, whose partitions outlive them
 
   struct Place {
@@ -124,7 +124,8 @@ class Estimator {
     int engine = -1;  // which of the settings says it
     plan::Value value;
     std::string stack, trainer;
-    std::vector<const plan::OnStack*> stacks;  // which of several is nearest differs from run to run
+    std::vector<const plan::OnStack*>
+        stacks;  // which of several is nearest differs from run to run
     const plan::Partition* at = nullptr;
   };
   Place place_;

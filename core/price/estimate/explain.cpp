@@ -15,12 +15,13 @@ using backend::Work;
 using plan::Item;
 
 // By ORCH_GEMM, ORCH_ATTENTION, ...
-constexpr std::array kKindNames{"gemm", "attention", "memory", "collective",
+constexpr std::array kKindNames{"gemm", "attention", "memory",   "collective",
                                 "copy", "host",      "overhead", "overhead"};
 
 // How much of each hidden second sticks out: of the slower lane's, which hides the other.
 Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
-  const double longest = hidden.longest(), share = longest > 0 ? exposed(hidden, open, overlap) / longest : 0;
+  const double longest = hidden.longest(),
+               share = longest > 0 ? exposed(hidden, open, overlap) / longest : 0;
   return hidden.links >= hidden.host ? Lanes{share, 0} : Lanes{0, share};
 }
 
@@ -41,9 +42,7 @@ struct Exposure {
     if (op.hidden == ORCH_OPEN) return op.forward + op.recompute + op.backward;
     return op.forward * forward.of(op) + (op.recompute + op.backward) * backward.of(op);
   }
-  double at_end(const orch_op& op) {
-    return op.hidden == ORCH_OPEN ? 1 : end.end_of(op).of(op);
-  }
+  double at_end(const orch_op& op) { return op.hidden == ORCH_OPEN ? 1 : end.end_of(op).of(op); }
 };
 
 std::string with_rate(const backend::Op& op, const Price& price, double times) {
@@ -97,17 +96,18 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
     out.time.push_back({"waiting for the host", "overhead", m * waits,
                         fmt::format("the host launches a layer's pass in {}{}; {}",
                                     format_seconds(efficiency.host_floor.value),
-                                    run.model.mixture() ? fmt::format(", its experts' in {}",
-                                                                      format_seconds(efficiency.expert_floor.value))
-                                                        : "",
+                                    run.model.mixture()
+                                        ? fmt::format(", its experts' in {}",
+                                                      format_seconds(efficiency.expert_floor.value))
+                                        : "",
                                     efficiency.host_floor.origin)});
 
   if (work.stages > 1)
-    out.time.push_back({"pipeline bubble", "bubble", bubble_,
-                        fmt::format("(sum over {} stages {} - slowest {}) / interleave {}{}",
-                                    work.stages, format_seconds(once_through_),
-                                    format_seconds(stages_[slowest_].micro), work.chunks,
-                                    work.filled ? "; without twice the gradients of weights" : "")});
+    out.time.push_back(
+        {"pipeline bubble", "bubble", bubble_,
+         fmt::format("(sum over {} stages {} - slowest {}) / interleave {}{}", work.stages,
+                     format_seconds(once_through_), format_seconds(stages_[slowest_].micro),
+                     work.chunks, work.filled ? "; without twice the gradients of weights" : "")});
 
   const auto& end = work.stage_list[last_to_end_];
   Exposure end_sticks_out(stage_phases(work, end), efficiency.overlap.value);
@@ -125,9 +125,10 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   out.time.push_back({"fixed cost of a step", "overhead", efficiency.step_overhead.value,
                       efficiency.step_overhead.origin});
   if (grown_ > 1)
-    out.time.push_back({"waiting for the slowest node", "overhead", (1 - 1 / grown_) * out.step_seconds,
-                        fmt::format("{:.1f} % for each doubling of the nodes; {}",
-                                    100 * efficiency.straggling.value, efficiency.straggling.origin)});
+    out.time.push_back(
+        {"waiting for the slowest node", "overhead", (1 - 1 / grown_) * out.step_seconds,
+         fmt::format("{:.1f} % for each doubling of the nodes; {}",
+                     100 * efficiency.straggling.value, efficiency.straggling.origin)});
 }
 
 void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "core/price/backend/work.h"
 #include "core/plan/cluster.h"
 #include "core/plan/estimate.h"
+#include "core/price/backend/work.h"
 
 namespace orch::estimate {
 
@@ -14,9 +14,9 @@ double bytes_of(const backend::Memory& item, const plan::Partition& partition);
 // In memory beside the device's: not where the device is the host.
 bool is_on_host(const backend::Memory& item, const plan::Partition& partition);
 
-// Bytes that a caching allocator holds and no tensor uses, when `held` bytes are needed and `settled` of
-// them were taken once and for good: a share of the others, less as the device fills up (it gives
-// blocks back before it fails), but never nothing.
+// Bytes that a caching allocator holds and no tensor uses, when `held` bytes are needed and
+// `settled` of them were taken once and for good: a share of the others, less as the device fills
+// up (it gives blocks back before it fails), but never nothing.
 double allocator_slack(const plan::Partition& partition, double held, double settled = 0);
 
 // Whether the memory, with its range, fits the partition's GPUs and hosts.

@@ -25,8 +25,9 @@ double crowd(const plan::Partition& partition, std::int64_t gpus) {
   return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
 }
 
-// Products that are smaller than a cube of this side gain nothing by narrow numbers; a few times as large ones
-// some of it. Seen on H200s: 1.66 of 1.9 times at 4.5 such cubes, 1.74 at 12, 1.87 at 56.
+// Products that are smaller than a cube of this side gain nothing by narrow numbers; a few times as
+// large ones some of it. Seen on H200s: 1.66 of 1.9 times at 4.5 such cubes, 1.74 at 12, 1.87
+// at 56.
 constexpr double kGainsNothing = 2048;
 
 // The share that products of a size have of what narrow numbers bring.
@@ -39,7 +40,8 @@ double gained(const orch_op& op) {
 double raised(double sharing) {
   static const auto kKnown = [] {
     std::array<double, 17> all{};
-    for (std::size_t n = 1; n < all.size(); ++n) all[n] = std::pow(static_cast<double>(n), kTogether);
+    for (std::size_t n = 1; n < all.size(); ++n)
+      all[n] = std::pow(static_cast<double>(n), kTogether);
     return all;
   }();
   const auto n = static_cast<std::size_t>(sharing);
@@ -68,9 +70,9 @@ Price::Price(const plan::Partition& partition, std::int64_t gpus, std::string_vi
     : partition_(partition),
       gpus_(gpus),
       peak_(partition.gpu.peak(dtype).value),
-      wide_peak_(plan::is_narrow(dtype) ? std::max(partition.gpu.peak("bf16").value,
-                                                   partition.gpu.peak("fp16").value)
-                                        : peak_),
+      wide_peak_(plan::is_narrow(dtype)
+                     ? std::max(partition.gpu.peak("bf16").value, partition.gpu.peak("fp16").value)
+                     : peak_),
       narrow_(plan::is_narrow(dtype) ? plan::bits_of(dtype) / 8.0 : 2),
       crowd_(crowd(partition, gpus)) {}
 
@@ -92,12 +94,14 @@ double Price::flops_rate(const orch_op& op) const {
          (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
 }
 
-// Seconds of the memory for a product's three matrices, of which it gives one in 16 bits: longer than its
-// operations need where it has few rows or columns, as an expert's has (the roofline, Williams et al. 2009).
+// Seconds of the memory for a product's three matrices, of which it gives one in 16 bits: longer
+// than its operations need where it has few rows or columns, as an expert's has (the roofline,
+// Williams et al. 2009).
 double Price::matrix_seconds(const orch_op& op) const {
   const double read = op.kernel == ORCH_WIDE ? 2 : narrow_;
   const double bytes = op.batch * (read * (op.m * op.k + op.k * op.n) + 2 * op.m * op.n);
-  return bytes * crowd_ / (partition_.gpu.memory_bandwidth.value * partition_.efficiency.memory.value);
+  return bytes * crowd_ /
+         (partition_.gpu.memory_bandwidth.value * partition_.efficiency.memory.value);
 }
 
 double Price::whole_tiles(double columns) const {
@@ -114,7 +118,6 @@ double Price::memory_rate(const orch_op& op) const {
   const double share = own > 0 ? own : efficiency.memory.value;
   return partition_.gpu.memory_bandwidth.value * share / crowd_;
 }
-
 
 Price::Ring Price::ring(const orch_op& op) const {
   // The GPUs that the fast links join, and all the cards of their nodes.
@@ -134,8 +137,9 @@ Price::Ring Price::ring(const orch_op& op) const {
     const auto sharing = static_cast<double>(std::min(stride, per_domain));
     return {true, cards / sharing, sharing, network.latency.value, 1};
   }
-  // In an all-to-all each rank has something for every other one: nothing is handed on inside a node,
-  // and all its ranks share the network, which so many messages fill no better than one ring does.
+  // In an all-to-all each rank has something for every other one: nothing is handed on inside a
+  // node, and all its ranks share the network, which so many messages fill no better than one ring
+  // does.
   if (op.collective == ORCH_ALL_TO_ALL) {
     const auto sharing = static_cast<double>(per_domain);
     return {true, cards * network.efficiency.value / sharing, sharing, network.latency.value,
@@ -151,13 +155,14 @@ Price::Ring Price::ring(const orch_op& op) const {
 }
 
 // Small all-reduces travel along trees: the latency counts once per level, both ways. Gathers and
-// scatters go around the ring, a part of the buffer after the other: once over the network for each node (or
-// domain), and within it for each of the others, as NCCL counts (tuning.cc).
+// scatters go around the ring, a part of the buffer after the other: once over the network for each
+// node (or domain), and within it for each of the others, as NCCL counts (tuning.cc).
 double Price::latency(const orch_op& op, const Ring& path) const {
   const auto levels =
       static_cast<double>(std::bit_width(static_cast<std::uint64_t>(op.group_size - 1)));
   const double hops = static_cast<double>(op.group_size - 1);
-  const double between = path.crosses ? std::ceil(static_cast<double>(op.group_size) / path.inside) - 1 : 0;
+  const double between =
+      path.crosses ? std::ceil(static_cast<double>(op.group_size) / path.inside) - 1 : 0;
   // Less than one call: blocks that share a bucket share its latency.
   const double calls = op.calls > 0 ? op.calls : 1;
   switch (op.collective) {
@@ -219,10 +224,11 @@ std::string Price::rate(const orch_op& op) const {
       if (seconds(op) <= matrix_seconds(op))
         return fmt::format("as long as its matrices take through the memory, {:.3g} us",
                            1e6 * matrix_seconds(op));
-      return fmt::format("at {:.4g} TFLOPs{}", flops_rate(op) / 1e12,
-                         whole_tiles(op.n) > op.n
-                             ? fmt::format(", {:g} columns take as long as {:g}", op.n, whole_tiles(op.n))
-                             : std::string());
+      return fmt::format(
+          "at {:.4g} TFLOPs{}", flops_rate(op) / 1e12,
+          whole_tiles(op.n) > op.n
+              ? fmt::format(", {:g} columns take as long as {:g}", op.n, whole_tiles(op.n))
+              : std::string());
     case ORCH_ATTENTION:
       return fmt::format("at {:.4g} TFLOPs", flops_rate(op) / 1e12);
     case ORCH_MEMORY:
@@ -231,17 +237,17 @@ std::string Price::rate(const orch_op& op) const {
       if (op.group_size <= 1) return "one rank";
       const auto path = ring(op);
       const double waits = latency(op, path);
-      return fmt::format("{} ranks, {}{} at {}/s{}", op.group_size,
-                         path.crosses                                            ? "across nodes"
-                         : partition_.domain() > partition_.gpus_per_node ? "inside the NVLink domain"
-                                                                          : "inside the node",
-                         path.sharing > 1
-                             ? fmt::format(", {:g} rings share the network", path.sharing)
-                             : std::string(),
-                         format_bytes(path.bandwidth),
-                         waits > 0.2 * collective_seconds(op)
-                             ? fmt::format(", {:.3g} ms of it latency", 1e3 * waits)
-                             : std::string());
+      return fmt::format(
+          "{} ranks, {}{} at {}/s{}", op.group_size,
+          path.crosses                                     ? "across nodes"
+          : partition_.domain() > partition_.gpus_per_node ? "inside the NVLink domain"
+                                                           : "inside the node",
+          path.sharing > 1 ? fmt::format(", {:g} rings share the network", path.sharing)
+                           : std::string(),
+          format_bytes(path.bandwidth),
+          waits > 0.2 * collective_seconds(op)
+              ? fmt::format(", {:.3g} ms of it latency", 1e3 * waits)
+              : std::string());
     }
     case ORCH_COPY:
       return fmt::format("at {}/s", format_bytes(partition_.pcie.bandwidth.value *

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "include/orch/backend.h"
 #include "core/plan/cluster.h"
+#include "include/orch/backend.h"
 
 namespace orch::estimate {
 
@@ -21,7 +21,8 @@ class Price {
   // Seconds that the host needs to launch one layer's pass, or its experts'.
   double launches(const orch_op& op) const {
     const auto& efficiency = partition_.efficiency;
-    return crowd_ * (op.kernel == ORCH_OF_EXPERTS ? efficiency.expert_floor : efficiency.host_floor).value;
+    return crowd_ *
+           (op.kernel == ORCH_OF_EXPERTS ? efficiency.expert_floor : efficiency.host_floor).value;
   }
 
   // The same in words: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".

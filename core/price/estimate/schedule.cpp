@@ -133,7 +133,8 @@ void derive_rates(const Run& run, bool recompute, Estimate& out) {
   const double gpu_flops = gpus * 1e12 * out.step_seconds;
   const double batch = static_cast<double>(run.batch.global_batch);
   out.tflops_per_gpu = plan::megatron_flops(run.model, batch, recompute) / gpu_flops;
-  out.tflops_per_gpu_simple = plan::simple_flops(run.model.active_params(), tokens, recompute) / gpu_flops;
+  out.tflops_per_gpu_simple =
+      plan::simple_flops(run.model.active_params(), tokens, recompute) / gpu_flops;
   out.mfu = plan::megatron_flops(run.model, batch, false) / gpu_flops * 1e12 /
             run.partition->gpu.peak(run.dtype()).value;
   out.tokens_per_second = tokens / out.step_seconds;
@@ -145,7 +146,8 @@ void derive_rates(const Run& run, bool recompute, Estimate& out) {
   out.gpu_hours = seconds * (gpus + static_cast<double>(run.spare_gpus())) / 3600;
 }
 
-// Where rows of other software are nearer than those of the stack that prices it, the range holds both.
+// Where rows of other software are nearer than those of the stack that prices it, the range holds
+// both.
 Status Estimator::add_others(const Run& run, const AskWork& ask, Estimate& out) {
   out.others.clear();
   const auto* chosen = plan::nearest_stack(run, place_.stacks);

@@ -15,13 +15,15 @@ namespace {
 
 using plan::Seen;
 
-// What no row of any machine had: experts, context parallelism, a number format. Assumed: as much as a
-// machine that nobody measured (core/plan/stack.cpp).
+// What no row of any machine had: experts, context parallelism, a number format. Assumed: as much
+// as a machine that nobody measured (core/plan/stack.cpp).
 constexpr double kUnseenAnywhere = 0.2;
 constexpr std::string_view kOwnKind[] = {"context_parallel", "dtype", "experts"};
-// How far the fixed costs of a machine that nobody measured are off: their doubt (core/plan/tunable.cpp).
+// How far the fixed costs of a machine that nobody measured are off: their doubt
+// (core/plan/tunable.cpp).
 constexpr double kFixedCosts = 0.5;
-// Experts of one model by one framework took from 0.65 to 1.8 of their time within a year (Megatron-Bridge).
+// Experts of one model by one framework took from 0.65 to 1.8 of their time within a year
+// (Megatron-Bridge).
 constexpr double kMixtures = 0.15;
 constexpr double kWorthSaying = 1.5;  // times beyond
 
@@ -49,7 +51,8 @@ bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSett
   if (!contains(kOwnKind, setting.name)) return true;
   const auto has = [&](const Seen& seen) { return seen.rows > 0 && had(seen.settings, setting); };
   return has(at.seen) || has(at.on->seen) ||
-         std::ranges::any_of(run.partition->stacks, [&](const auto& each) { return has(each.stack->seen); });
+         std::ranges::any_of(run.partition->stacks,
+                             [&](const auto& each) { return has(each.stack->seen); });
 }
 
 // Settings that rows did not have: by the widest set of rows that lacks them.
@@ -139,11 +142,12 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, UnseenSettings
   if (!run.stack.empty() && run.stack != plan::default_stack(run) && run.stack != at.on->name)
     out.remarks.push_back(fmt::format("no stack is called '{}'", printable(run.stack)));
   const auto machine = [&] { return run.cluster->name + "/" + run.partition->name; };
-  const bool known = at.seen.rows > 0 ||
-                     run.partition->as_measured().efficiency.time_spread.origin.starts_with("fitted:");
+  const bool known =
+      at.seen.rows > 0 ||
+      run.partition->as_measured().efficiency.time_spread.origin.starts_with("fitted:");
   if (!at.on->fitted())
-    out.remarks.push_back("no row of " + at.on->name + (known ? "" : ", nor of " + machine() + ",") +
-                          " was fitted");
+    out.remarks.push_back("no row of " + at.on->name +
+                          (known ? "" : ", nor of " + machine() + ",") + " was fitted");
   else if (!known)
     out.remarks.push_back("no row of " + machine() + " was fitted");
   else if (plan::never_together(at, *at.on))

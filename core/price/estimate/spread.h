@@ -18,8 +18,8 @@ struct Spread {
 };
 
 // How far from the estimate a measurement may lie: what was left over where rows were fitted, wider
-// with the distance from them in GPUs, parameters, micro-batches and their tokens, and, on a machine
-// without rows, with the share of the step that is launches and other fixed costs.
+// with the distance from them in GPUs, parameters, micro-batches and their tokens, and, on a
+// machine without rows, with the share of the step that is launches and other fixed costs.
 Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share = 0);
 
 // Fills the 90 % ranges of step time and memory around their estimates.
@@ -36,8 +36,8 @@ struct TellingSetting {
 };
 std::vector<TellingSetting> telling_settings(const plan::Run& run);
 
-// What no row had of a run's settings. Most runs of a plan have the same settings as the run before: it
-// is found anew where they change.
+// What no row had of a run's settings. Most runs of a plan have the same settings as the run
+// before: it is found anew where they change.
 struct UnseenSettings {
   const plan::Partition* at = nullptr;
   std::vector<TellingSetting> settings;

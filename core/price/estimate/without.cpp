@@ -82,8 +82,8 @@ void level_stages(Work& work) {
 }  // namespace
 
 const std::vector<std::string>& Without::words() {
-  static const std::vector<std::string> all{"alignment", "bubble",       "communication",
-                                            "eras",      "memory-bound", "partition",
+  static const std::vector<std::string> all{"alignment", "bubble",        "communication",
+                                            "eras",      "memory-bound",  "partition",
                                             "recompute", "slowest stage", "tiles"};
   return all;
 }

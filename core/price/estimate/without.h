@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/price/backend/work.h"
 #include "core/base/result.h"
+#include "core/price/backend/work.h"
 
 namespace orch::estimate {
 

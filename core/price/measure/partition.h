@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "core/price/measure/measurement.h"
 #include "core/plan/cluster.h"
+#include "core/price/measure/measurement.h"
 
 namespace orch::measure {
 

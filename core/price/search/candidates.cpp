@@ -59,9 +59,10 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 
 bool is_layout(std::string_view field) {
   static constexpr std::array<std::string_view, 15> kLayout{
-      "tensor_parallel", "pipeline_parallel", "data_parallel",     "micro_batch",
-      "accumulate",      "interleave",        "recompute",         "zero_stage",
-      "stage",           "offload",           "sequence_parallel", "stage_partition",
+      "tensor_parallel", "pipeline_parallel",  "data_parallel",
+      "micro_batch",     "accumulate",         "interleave",
+      "recompute",       "zero_stage",         "stage",
+      "offload",         "sequence_parallel",  "stage_partition",
       "sharding",        "hybrid_shard_group", "expert_parallel"};
   return contains(kLayout, field);
 }

@@ -111,15 +111,14 @@ std::string model_lua(const plan::Model& model) {
   return fmt::format("{} {}", model.family, fields.text());
 }
 
-// What is not as by default; a list where several values are asked for. A field that differs without
-// being swept follows from those that are.
+// What is not as by default; a list where several values are asked for. A field that differs
+// without being swept follows from those that are.
 std::string training_lua(const plan::Experiment& experiment) {
   Fields fields;
   for (const auto& field : plan::training_fields()) {
     std::vector<plan::Value> values;
     for (const auto& training : experiment.trainings)
-      if (const auto value = get(training, field);
-          !contains(values, value))
+      if (const auto value = get(training, field); !contains(values, value))
         values.push_back(value);
     if (values.size() == 1 ? values.front() == field.param.default_value
                            : !contains(experiment.swept, field.param.name))
@@ -178,7 +177,8 @@ Fields settings(const plan::Run& run, const std::string& stack) {
   Fields fields;
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
-    if (run.settings[i] != plan::default_setting(param, run, stack)) fields.add(param.name, literal(run.settings[i]));
+    if (run.settings[i] != plan::default_setting(param, run, stack))
+      fields.add(param.name, literal(run.settings[i]));
   }
   fields.word("framework", run.framework).word("launch", run.launch);
   if (!run.args.empty()) fields.add("args", list(run.args));
@@ -219,8 +219,7 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   line("batch", batch_lua(run.batch));
   line("tokens", fmt::format("{}", run.tokens));
   if (run.steps > 0) line("steps", fmt::format("{}", run.steps));
-  if (const auto training = training_lua(experiment); training != "{}")
-    line("training", training);
+  if (const auto training = training_lua(experiment); training != "{}") line("training", training);
   const auto& calendar = experiment.calendar;
   if (calendar.start) line("start", lua_string(format_date(*calendar.start)));
   if (calendar.availability != 1) line("availability", fmt::format("{}", calendar.availability));

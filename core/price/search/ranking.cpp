@@ -12,8 +12,7 @@ std::tuple<std::uint64_t, std::uint64_t> ordinal(const Score& score) {
 
 }  // namespace
 
-Score score_of(const plan::Estimate& estimate, const plan::Partition* machine,
-               const Place& place) {
+Score score_of(const plan::Estimate& estimate, const plan::Partition* machine, const Place& place) {
   Score score;
   score.days = estimate.days_to_train;
   score.gpu_hours = estimate.gpu_hours;
@@ -118,7 +117,8 @@ bool Ranking::leads_part(const Score& score) const {
 }
 
 bool Ranking::wants(const Score& score) const {
-  return std::any_of(lists_.begin(), lists_.end(), [&](const TopList& list) { return list.wants(score); }) ||
+  return std::any_of(lists_.begin(), lists_.end(),
+                     [&](const TopList& list) { return list.wants(score); }) ||
          leads_part(score) || front_.wants(score);
 }
 

@@ -71,9 +71,9 @@ class Front {
   mutable std::size_t last_ = 0;  // what beat the last one likely beats the next one
 };
 
-// The best layouts, each at its best settings, by time and GPU-hours; the fastest of each part of the
-// space; and the front. A configuration is offered in two steps, so that costly
-// questions are asked only of those that would be kept.
+// The best layouts, each at its best settings, by time and GPU-hours; the fastest of each part of
+// the space; and the front. A configuration is offered in two steps, so that costly questions are
+// asked only of those that would be kept.
 class Ranking {
  public:
   Ranking(std::size_t size, bool gpu_hours);

@@ -278,7 +278,8 @@ Lists lists_of(const Space& space, const Rankings& rankings, std::size_t top) {
   lists.cheapest = ranking.cheapest();
   lists.front = ranking.front();
   lists.roomiest = lists.front;
-  std::erase_if(lists.roomiest, [&](const Score& score) { return score.days > kSlow * lists.front.front().days; });
+  std::erase_if(lists.roomiest,
+                [&](const Score& score) { return score.days > kSlow * lists.front.front().days; });
   std::ranges::sort(lists.roomiest, roomier);
   for (auto* list : {&lists.cheapest, &lists.roomiest})
     if (list->size() > top) list->resize(top);
@@ -295,7 +296,9 @@ std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::siz
         all.emplace_back(ranking->fastest().front().place, &rankings);
         break;
       }
-  std::ranges::sort(all, {}, [](const auto& each) { return std::pair(each.first.block.base, each.first.block.part); });
+  std::ranges::sort(all, {}, [](const auto& each) {
+    return std::pair(each.first.block.base, each.first.block.part);
+  });
   std::vector<plan::Run> runs;
   for (const auto& [place, rankings] : all) {
     Maker maker(space, place.block.part);
@@ -323,7 +326,8 @@ bool Found::keeps_budget() const {
 
 std::vector<Score> Found::strategies() const {
   std::vector<Score> out;
-  for (const auto& lists : questions) out.insert(out.end(), lists.strategies.begin(), lists.strategies.end());
+  for (const auto& lists : questions)
+    out.insert(out.end(), lists.strategies.begin(), lists.strategies.end());
   return out;
 }
 

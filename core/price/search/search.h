@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/price/backend/backend.h"
 #include "core/base/result.h"
+#include "core/price/backend/backend.h"
 #include "core/price/search/ranking.h"
 #include "core/price/search/space.h"
 
@@ -36,8 +36,8 @@ struct Reason {
   Place example;
 };
 
-// The best layouts about one question (core/plan/tie.h: a size, a sequence length, a machine), each at its
-// best settings; and the front over all of its configurations.
+// The best layouts about one question (core/plan/tie.h: a size, a sequence length, a machine), each
+// at its best settings; and the front over all of its configurations.
 struct Lists {
   bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
   std::vector<Score> fastest, cheapest, front;
@@ -56,12 +56,13 @@ struct Found {
   double seconds = 0;
   bool complete = true;
 
-  std::vector<Lists> questions;  // those about which something fits, as plan::questions_of orders them
+  std::vector<Lists>
+      questions;  // those about which something fits, as plan::questions_of orders them
   std::map<std::string, Reason> reasons;  // by field
   std::vector<Score> closest;  // the nearest to fitting (GPU and host), where nothing fits
 
   bool empty() const { return questions.empty(); }
-  bool keeps_budget() const;  // about some question, or there is nothing to keep it
+  bool keeps_budget() const;              // about some question, or there is nothing to keep it
   std::vector<Score> strategies() const;  // the fastest of each, question by question
 };
 

@@ -118,20 +118,23 @@ plan::Model scaled(const plan::Model& model, double times) {
   const double sides = std::cbrt(times);  // layers and width grow alike
   auto out = model;
   const auto grouped = model.kv_heads < model.heads ? model.kv_heads : 1;
-  out.heads = rounded(static_cast<double>(model.heads) * sides, std::lcm(std::gcd(kHeads, model.heads), grouped));
+  out.heads = rounded(static_cast<double>(model.heads) * sides,
+                      std::lcm(std::gcd(kHeads, model.heads), grouped));
   if (model.kv_heads == model.heads) out.kv_heads = out.heads;
   const double wider = static_cast<double>(out.heads) / static_cast<double>(model.heads);
   const auto widened = [&](std::int64_t size) {
     return size == 0 ? 0 : rounded(static_cast<double>(size) * wider, kWidth);
   };
-  out.hidden = model.hidden == model.heads * model.head_dim ? out.heads * model.head_dim : widened(model.hidden);
+  out.hidden = model.hidden == model.heads * model.head_dim ? out.heads * model.head_dim
+                                                            : widened(model.hidden);
   out.ffn_hidden = widened(model.ffn_hidden);
   out.expert_hidden = widened(model.expert_hidden);
   // As many layers as the parameters want, now that the width is a round number.
   const double before = out.params();
   out.layers *= 2;
   const double of_layer = (out.params() - before) / static_cast<double>(model.layers);
-  const double layers = static_cast<double>(model.layers) + (times * model.params() - before) / of_layer;
+  const double layers =
+      static_cast<double>(model.layers) + (times * model.params() - before) / of_layer;
   out.layers = rounded(std::max(1.0, layers), layers < 32 ? 2 : 4);
   out.dense_layers = std::min(model.dense_layers, out.layers);
   return out;

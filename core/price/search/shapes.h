@@ -25,8 +25,8 @@ using MakeModel = std::function<plan::Model(const Shape&)>;
 Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel& model,
                                      const std::string& place);
 
-// The model with about `times` its parameters: the same ratio of width to depth and the same head_dim, and numbers of
-// layers and heads that pipeline and tensor parallelism can divide.
+// The model with about `times` its parameters: the same ratio of width to depth and the same
+// head_dim, and numbers of layers and heads that pipeline and tensor parallelism can divide.
 plan::Model scaled(const plan::Model& model, double times);
 
 // "bloom-70x14336-112h".

@@ -23,8 +23,7 @@ plan::Space without(const plan::Space& space, const Names& fields) {
     for (const auto& point : axis.points) {
       std::vector<plan::Value> row;
       for (const auto i : columns) row.push_back(point[i]);
-      if (!contains(kept.points, row))
-        kept.points.push_back(std::move(row));
+      if (!contains(kept.points, row)) kept.points.push_back(std::move(row));
     }
     if (!columns.empty()) out.axes.push_back(std::move(kept));
   }
@@ -68,7 +67,8 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
       errors.push_back({"--keep", fmt::format("no field '{}' to keep", printable(name)),
                         suggestion(name, list)});
   auto openable = list;
-  openable.insert(openable.end(), {"all", "gpus", "params"});  // the last two are a search of their own
+  openable.insert(openable.end(),
+                  {"all", "gpus", "params"});  // the last two are a search of their own
   for (const auto& name : opening.open) {
     if (name == "all") continue;
     const auto* param = find_param(experiment, name);
@@ -91,9 +91,9 @@ bool is_of_software(std::string_view name) { return name == "engine" || name == 
 // A choice is opened together with the parameters that detail it.
 Names opened(const Strategy& strategy, const Opening& opening) {
   const auto is_open = [&](const std::string& name, bool has_values) {
-    return !contains(opening.keep, name) && (is_layout(name) || contains(opening.open, name) ||
-                                             (has_values && !is_of_software(name) &&
-                                              contains(opening.open, "all")));
+    return !contains(opening.keep, name) &&
+           (is_layout(name) || contains(opening.open, name) ||
+            (has_values && !is_of_software(name) && contains(opening.open, "all")));
   };
   Names names;
   for (const char* name : {"micro_batch", "data_parallel", "accumulate"})
@@ -128,9 +128,8 @@ bool same_part(const Part& a, const Part& b) {
   const auto &model = a.experiment.models.front(), &other = b.experiment.models.front();
   const auto &asked = a.experiment.strategies.front(), &wanted = b.experiment.strategies.front();
   return asked.strategy == wanted.strategy && same_software(asked, wanted) &&
-         same_space(asked.space, wanted.space) &&
-         same_space(model.space, other.space) && a.shapes == b.shapes &&
-         (!a.shapes.empty() || model.name == other.name);
+         same_space(asked.space, wanted.space) && same_space(model.space, other.space) &&
+         a.shapes == b.shapes && (!a.shapes.empty() || model.name == other.name);
 }
 
 // What the experiment says of a field first, or nothing.
@@ -297,11 +296,11 @@ Result<std::unique_ptr<const Space>> Space::make(const plan::Experiment& experim
   };
   for (std::size_t model = 0; model < experiment.models.size(); ++model) {
     for (const auto& asked : experiment.strategies) {
-      auto part = make_part(experiment, experiment.models[model], asked, opened(*asked.strategy, opening));
+      auto part =
+          make_part(experiment, experiment.models[model], asked, opened(*asked.strategy, opening));
       if (!part) {
         for (const auto& error : part.error())
-          if (!contains(errors, error))
-            errors.push_back(error);
+          if (!contains(errors, error)) errors.push_back(error);
       } else if (std::none_of(space->parts_.begin(), space->parts_.end(),
                               [&](const Part& known) { return same_part(known, *part); })) {
         part->model = model;

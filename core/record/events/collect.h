@@ -25,8 +25,8 @@ namespace orch::events {
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
 //     seconds of one step and bytes of rank 0, by the estimator's names; the last one counts
 //   {"event":"machine","time":…,"others_share":0.04,"clock_mhz":2900}    of a local run, by its
-//     supervisor when the ranks have ended: the share of the cores' time that other programs took (of
-//     GPUs: their use before the run), and the clock of what computed
+//     supervisor when the ranks have ended: the share of the cores' time that other programs took
+//     (of GPUs: their use before the run), and the clock of what computed
 //   {"event":"failed","time":…,"class":"nan","message":"…"}    class: gpu_memory, host_memory,
 //     nccl, data, nan, disk or bad_exit
 // time:               seconds since 1970 by the trainer's clock

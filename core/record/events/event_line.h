@@ -7,8 +7,8 @@
 
 namespace orch::events {
 
-// One line of events.jsonl. A number that it does not tell is NaN, so that no comparison with it holds;
-// the others are finite.
+// One line of events.jsonl. A number that it does not tell is NaN, so that no comparison with it
+// holds; the others are finite.
 struct Event {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 

@@ -1,5 +1,3 @@
-#include "core/record/events/collect.h"
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 
 #include "core/base/json_fields.h"
 #include "core/base/plain_file.h"
+#include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
 #include "core/record/thinned.h"
 

@@ -74,7 +74,8 @@ record::Confession read_failure(const fs::path& attempt_folder) {
   auto event = last_event(file, "failed", kEnd, "nccl");
   if (event.is_null()) event = last_event(file, "failed", kEnd);
   if (event.is_null()) return {};
-  return {failure_of(text_of(event, "class")), record::shortened(text_of(event, "message"), kLongest)};
+  return {failure_of(text_of(event, "class")),
+          record::shortened(text_of(event, "message"), kLongest)};
 }
 
 bool read_profile(const fs::path& attempt_folder, record::Measurement& into) {

@@ -145,7 +145,8 @@ void complete_batch(Record& record) {
   auto dp = record.whole("data_parallel"), micro = record.whole("micro_batch");
   auto steps = record.whole("accumulate"), batch = record.whole("global_batch");
   const auto times = [](const Count& a, const Count& b) -> Count {
-    if (!a || !b || static_cast<double>(*a) * static_cast<double>(*b) > kMostCount) return std::nullopt;
+    if (!a || !b || static_cast<double>(*a) * static_cast<double>(*b) > kMostCount)
+      return std::nullopt;
     return *a * *b;
   };
   if (const auto share = times(micro, steps); !dp && share && batch && *batch % *share == 0)

@@ -10,8 +10,8 @@ namespace {
 
 using record::Measurement, record::Record;
 
-constexpr std::size_t kEnough = 4;       // times of a progress bar that are better than one average
-constexpr double kLongestStep = 3600;    // seconds; more is the moment of a clock
+constexpr std::size_t kEnough = 4;     // times of a progress bar that are better than one average
+constexpr double kLongestStep = 3600;  // seconds; more is the moment of a clock
 
 // Steps from one line to the next.
 std::int64_t steps_apart(const StepTimes& times) {

@@ -210,7 +210,8 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
     error.place = log.path;
     error.fact = fmt::format("compressed ({}): {}", source->packing.program, error.fact);
     if (!error.fix.empty()) return error;
-    return error.fact + (count > 0 ? ", what could be unpacked was read" : ", nothing could be read");
+    return error.fact +
+           (count > 0 ? ", what could be unpacked was read" : ", nothing could be read");
   }
   if (session.left_out() > 0)
     return fmt::format("{} more runs in it are left out: more than a log has", session.left_out());
@@ -270,8 +271,8 @@ std::vector<std::size_t> copies_of(const std::vector<std::string>& files) {
   return first;
 }
 
-// Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words: a
-// file of errors is left out with its output only.
+// Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words:
+// a file of errors is left out with its output only.
 void drop_copies(Files& files) {
   std::vector<std::string> paths;
   for (const auto& file : files.files) paths.push_back(file.path);
@@ -315,14 +316,13 @@ void take_end(const Record& errors, Record& run) {
 
 // What a file of errors gave: how the last run of its job ended, or runs like any other file.
 void add_errors(const File& file, std::vector<Record> found, std::vector<Record>& runs) {
-  const auto last = std::find_if(runs.rbegin(), runs.rend(), [&](const Record& run) {
-    return run.origin.file == file.output;
-  });
+  const auto last = std::find_if(runs.rbegin(), runs.rend(),
+                                 [&](const Record& run) { return run.origin.file == file.output; });
   if (last != runs.rend() && found.size() == 1 && only_ended(found.front()))
     return take_end(found.front(), *last);
   for (auto& run : found)
-    if (!only_ended(run) || (run.failure != record::Failure::none &&
-                             run.failure != record::Failure::bad_exit))
+    if (!only_ended(run) ||
+        (run.failure != record::Failure::none && run.failure != record::Failure::bad_exit))
       runs.push_back(std::move(run));
 }
 

@@ -266,10 +266,12 @@ bool Matcher::says_enough(const Rule& rule, const Values& values) {
 }
 
 bool Matcher::object(std::string_view text, const Where& where) {
-  if (patterns_.records.empty() || !text.ends_with('}') || text.size() > kLongestObject) return false;
+  if (patterns_.records.empty() || !text.ends_with('}') || text.size() > kLongestObject)
+    return false;
   if (!record::read_object(text, named_)) return false;
   const auto is_there = [&](const std::string& name) {
-    return std::any_of(named_.begin(), named_.end(), [&](const auto& held) { return held.first == name; });
+    return std::any_of(named_.begin(), named_.end(),
+                       [&](const auto& held) { return held.first == name; });
   };
   for (const auto& rule : patterns_.records) {
     if (rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;

@@ -52,7 +52,8 @@ class Matcher {
   void tell_held(const Held& held);
   bool arguments(std::string_view text, std::string_view before, const Where& where);
   void lines(std::string_view text, const Where& where);
-  // A line that is an object, whichever rule is for it; and the first line of a table, and its others.
+  // A line that is an object, whichever rule is for it; and the first line of a table, and its
+  // others.
   bool object(std::string_view text, const Where& where);
   bool begins_table(std::string_view line);
   bool table_line(const Line& line);
@@ -80,7 +81,7 @@ class Matcher {
   Values::Mask said_{};   // of the line, by its rules so far
   std::vector<record::NamedText> named_;
   std::vector<std::string_view> cells_;
-  const RecordRule* table_ = nullptr;     // the log is one
+  const RecordRule* table_ = nullptr;    // the log is one
   std::vector<const Meaning*> columns_;  // of it
   std::string section_;
   std::uint64_t section_line_ = 0;

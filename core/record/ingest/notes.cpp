@@ -328,7 +328,8 @@ namespace {
 // How the peak rises, by the best kind that is told.
 void note_peak(const Values& values, Run& run) {
   std::size_t kind = 0;
-  while (kind < kMemoryKinds.size() && !(values.number_or(kMemoryKinds[kind].target, 0) > 0)) ++kind;
+  while (kind < kMemoryKinds.size() && !(values.number_or(kMemoryKinds[kind].target, 0) > 0))
+    ++kind;
   if (kind == kMemoryKinds.size() || kind > run.peak_kind) return;
   if (kind < run.peak_kind) run.peaks.clear();
   run.peak_kind = kind;

@@ -10,8 +10,8 @@ namespace orch::ingest {
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// Reads a number at the front: where it ends, or null if there is none. nan, inf and infinity in any
-// case are numbers, as Python and C print them; one beyond a double is infinite or 0.
+// Reads a number at the front: where it ends, or null if there is none. nan, inf and infinity in
+// any case are numbers, as Python and C print them; one beyond a double is infinite or 0.
 inline const char* read_number(const char* at, const char* end, double& value) {
   if (at < end && *at == '+' && (++at == end || *at == '-')) return nullptr;
   const auto [stop, code] = std::from_chars(at, end, value);

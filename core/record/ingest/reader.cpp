@@ -118,7 +118,8 @@ bool is_utf16(std::string_view text) {
 // Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
 std::string why_not_text(std::string_view text) {
   if (const auto packing = packing_of(text); !packing.program.empty())
-    return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program, packing.by_hand);
+    return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program,
+                       packing.by_hand);
   if (text.starts_with("PK\x03\x04"sv)) return "an archive (zip): unpack it first";
   if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
   // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.

@@ -26,7 +26,7 @@ struct ReadOptions {
 
 struct ReadResult {
   std::uint64_t bytes = 0, lines = 0;
-  std::string not_text;         // why it is no log; the rest was not read
+  std::string not_text;  // why it is no log; the rest was not read
   bool interrupted = false;
 };
 

@@ -20,8 +20,7 @@ Result<Patterns> Patterns::load(const std::vector<fs::path>& files) {
   // Later files go before earlier ones, and the first rule that fits a line takes it.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const auto text = read_file(*file);
-    if (errors.add(text))
-      read_patterns(*text, file->string(), *impl, errors);
+    if (errors.add(text)) read_patterns(*text, file->string(), *impl, errors);
   }
   if (!errors.empty()) return errors;
   impl->build();

@@ -73,7 +73,15 @@ struct Bar {
 
 // What a time is told for: a step, a sample or token of a rate, or the last micro-batch of a step.
 // The first ones say more.
-enum class Work : std::uint8_t { step, sample, sample_of_gpu, token, token_of_gpu, micro_batch, none };
+enum class Work : std::uint8_t {
+  step,
+  sample,
+  sample_of_gpu,
+  token,
+  token_of_gpu,
+  micro_batch,
+  none
+};
 
 // The time of a step as its line says it: so many seconds for each piece of work.
 struct Pace {
@@ -161,7 +169,7 @@ struct Run {
 
   std::map<std::string, RankMemory> memory;  // by rank
   double host_memory = 0;
-  std::vector<record::StepPoint> peaks;  // of the fullest rank so far
+  std::vector<record::StepPoint> peaks;         // of the fullest rank so far
   std::size_t peak_kind = kMemoryKinds.size();  // that they are of; its size: none
   std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
   std::map<std::string, Sample, std::less<>> timers;  // seconds

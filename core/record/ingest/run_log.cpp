@@ -1,5 +1,3 @@
-#include "core/record/ingest/ingest.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/record/ingest/conclude.h"
+#include "core/record/ingest/ingest.h"
 #include "core/record/ingest/matcher.h"
 
 namespace orch::ingest {

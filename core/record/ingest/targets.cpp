@@ -28,9 +28,7 @@ std::optional<bool> to_flag(std::string_view text) {
 
 std::string_view name(Target target) { return kNames[static_cast<std::size_t>(target)]; }
 
-std::optional<Target> parse_target(std::string_view text) {
-  return enum_of<Target>(kNames, text);
-}
+std::optional<Target> parse_target(std::string_view text) { return enum_of<Target>(kNames, text); }
 
 const std::vector<std::string>& target_names() {
   static const std::vector<std::string> kAll(kNames.begin(), kNames.end());
@@ -39,9 +37,28 @@ const std::vector<std::string>& target_names() {
 
 bool tells_apart(Target setting) {
   using enum Target;
-  constexpr std::array kApart{
-      gpus, layers, hidden, heads, vocab, seq, tp, pp, cp, dp, interleave, mbs, gas, gbs, zero_stage,
-      flash_attn, sequence_parallel, offload_weights, offload_optimizer, act_ckpt, dtype, optimizer};
+  constexpr std::array kApart{gpus,
+                              layers,
+                              hidden,
+                              heads,
+                              vocab,
+                              seq,
+                              tp,
+                              pp,
+                              cp,
+                              dp,
+                              interleave,
+                              mbs,
+                              gas,
+                              gbs,
+                              zero_stage,
+                              flash_attn,
+                              sequence_parallel,
+                              offload_weights,
+                              offload_optimizer,
+                              act_ckpt,
+                              dtype,
+                              optimizer};
   return contains(kApart, setting);
 }
 

@@ -14,6 +14,7 @@ namespace orch::ingest {
 // What a rule can set, by the names that patterns have for it. The first ones are the settings of a
 // run, most of them columns of tables; then what a step, a rank, a timer, a progress bar or the end
 // of a run tells.
+// clang-format off
 #define ORCH_TARGETS(X)                                                                           \
   X(gpus) X(nodes) X(gpus_per_node) X(layers) X(hidden) X(heads) X(vocab) X(vocab_padded) X(seq)  \
   X(params) X(tp) X(pp) X(cp) X(dp) X(interleave) X(layers_per_chunk) X(mbs) X(gas) X(gbs)        \
@@ -39,12 +40,13 @@ namespace orch::ingest {
   /* of the end */                                                                                \
   X(train_runtime) X(train_samples_per_second) X(train_steps_per_second) X(train_loss)            \
   X(tflops_profiler) X(resume_step) X(saved_step) X(time)
+// clang-format on
 
 enum class Target : std::uint8_t {
 #define ORCH_TARGET(name) name,
   ORCH_TARGETS(ORCH_TARGET)
 #undef ORCH_TARGET
-  count_
+      count_
 };
 
 inline constexpr std::size_t kTargets = static_cast<std::size_t>(Target::count_);

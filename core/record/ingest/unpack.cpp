@@ -44,8 +44,8 @@ Packing packing_of(int file) {
 // What it says of a damaged file is said by us, in one line.
 Unpacker::Unpacker(const Packing& packing, const std::string& file)
     : program_(packing.program),
-      pipe_(::popen(
-          fmt::format("exec {} -dc <{} 2>/dev/null", program_, shell_quote(file)).c_str(), "re")) {}
+      pipe_(::popen(fmt::format("exec {} -dc <{} 2>/dev/null", program_, shell_quote(file)).c_str(),
+                    "re")) {}
 
 int Unpacker::output() const { return pipe_ ? ::fileno(pipe_.get()) : -1; }
 

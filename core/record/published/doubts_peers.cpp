@@ -16,7 +16,7 @@ namespace {
 
 using record::Record;
 
-constexpr double kOddFactor = 1.3;        // times of one configuration that are further apart are odd
+constexpr double kOddFactor = 1.3;    // times of one configuration that are further apart are odd
 constexpr double kMemoryApart = 0.1;  // the same of memory, besides 1 GB of rounding
 
 double apart(double a, double b) { return std::max(a, b) / std::min(a, b); }

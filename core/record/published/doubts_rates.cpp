@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/record/published/flops.h"
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/flops.h"
 #include "core/record/published/said.h"
 
 namespace orch::published {

@@ -13,8 +13,8 @@
 namespace orch::published {
 namespace {
 
-using record::Record;
 using plan::Value;
+using record::Record;
 
 const std::vector<std::string>& frameworks() {
   static const std::vector<std::string> kNames{"megatron",
@@ -106,7 +106,8 @@ std::string partition_rule(const std::string& engine) {
   return engine == "deepspeed" ? "portions" : "balanced";
 }
 
-// FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's words; HSDP and "inside the node" others'.
+// FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's words; HSDP and "inside the node"
+// others'.
 std::string sharding_of(const Record& row) {
   const auto words = lower(row.field_text("sharding"));
   const auto says = [&](std::string_view word) { return words.find(word) != std::string::npos; };
@@ -127,12 +128,14 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
     if (plan::is_given(value)) way.settings.emplace_back(name, value);
   };
   add("flash_attention", false);
-  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "context_parallel", "interleave"})
+  for (const auto* name :
+       {"tensor_parallel", "pipeline_parallel", "context_parallel", "interleave"})
     add(name, std::int64_t{1});
   add("expert_parallel", std::int64_t{1});
   add("sequence_parallel", false);
-  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights", "expert_tensor_parallel",
-                           "expert_dispatch", "overlap_experts", "overlap_tensor", "recompute_modules"})
+  for (const auto* name :
+       {"offload_activations", "cross_entropy", "master_weights", "expert_tensor_parallel",
+        "expert_dispatch", "overlap_experts", "overlap_tensor", "recompute_modules"})
     add(name, {});
   add("launch_blocking", false);
   for (const auto* name : {"offload", "compression"})
@@ -141,8 +144,8 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
 
 // What a run does anyway when a strategy has no such parameter.
 bool happens_anyway(const std::string& setting, const Value& value) {
-  if (setting == "tensor_parallel" || setting == "pipeline_parallel" || setting == "context_parallel" ||
-      setting == "expert_parallel" || setting == "interleave")
+  if (setting == "tensor_parallel" || setting == "pipeline_parallel" ||
+      setting == "context_parallel" || setting == "expert_parallel" || setting == "interleave")
     return value == Value(std::int64_t{1});
   if (setting == "offload" || setting == "compression") return value == Value(std::string("none"));
   // Every other strategy has them; a source that has none in its replicas says so of all its rows.
@@ -157,8 +160,7 @@ std::string strategy_of(const Record& row) {
   const auto name = lower(row.field_text("framework"));
   if (name == "ddp" || name == "fsdp") return name;
   if (name == "torchtitan" || name == "llm-foundry") return "fsdp";
-  if (is_megatron(row))
-    return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
+  if (is_megatron(row)) return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
   return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
 }
 
@@ -182,7 +184,8 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   const auto zero_stage = zero_stage_of(row, assumed);
   way.strategy = strategy_of(row);
   if (way.strategy.empty())
-    return Error{"framework", framework.empty() ? "names none" : "no '" + printable(framework) + "' here",
+    return Error{"framework",
+                 framework.empty() ? "names none" : "no '" + printable(framework) + "' here",
                  suggestion(lower(framework), frameworks())};
   add_common(row, gpu, way, assumed);
   if (way.strategy == "megatron") {
@@ -225,8 +228,7 @@ Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& str
     }
     const auto at = static_cast<std::size_t>(index);
     const auto conformed = plan::conform(strategy.params[at], value, name);
-    if (errors.add(conformed))
-      settings[at] = *conformed;
+    if (errors.add(conformed)) settings[at] = *conformed;
   }
   if (!errors.empty()) return errors;
   return settings;

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/record.h"
 #include "core/plan/cluster.h"
 #include "core/plan/strategy.h"
+#include "core/record/record.h"
 
 namespace orch::published {
 

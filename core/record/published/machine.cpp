@@ -1,17 +1,16 @@
-#include "core/record/published/samples.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "core/base/text.h"
+#include "core/record/published/samples.h"
 
 namespace orch::published {
 namespace {
 
-using record::Record;
 using plan::Cluster, plan::Partition;
+using record::Record;
 using ClusterPtr = std::shared_ptr<const Cluster>;
 
 bool is(const Partition& partition, const std::string& gpu) {
@@ -60,8 +59,9 @@ Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machi
   }
   const auto per_node = row.whole("gpus_per_node");
   if (owners.empty())
-    return Error{"site", fmt::format("names none, and no cluster has the GPU '{}'{}", printable(gpu),
-                                     per_node ? fmt::format(" on nodes of {}", *per_node) : ""),
+    return Error{"site",
+                 fmt::format("names none, and no cluster has the GPU '{}'{}", printable(gpu),
+                             per_node ? fmt::format(" on nodes of {}", *per_node) : ""),
                  "name a cluster with --cluster"};
   return Error{"site", fmt::format("names none, and {} have {}", join(owners, ", "), gpu),
                "name a cluster with --cluster"};
@@ -90,8 +90,7 @@ Result<const Partition*> partition_of(const Record& row, const Cluster& cluster,
     return Error{"gpu", "names none, and " + cluster.name + " has several",
                  "one of: " + join(gpus, ", ")};
   const auto gpu = plain_gpu(said);
-  const auto found =
-      said.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
+  const auto found = said.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
   if (found.size() != 1)
     return Error{"gpu", fmt::format("{} has no '{}'", cluster.name, printable(said)),
                  suggestion(gpu, gpus)};

@@ -8,12 +8,12 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/published/framework.h"
-#include "core/record/published/sizes.h"
-#include "core/record/published/table.h"
-#include "core/record/published/said.h"
 #include "core/plan/check.h"
 #include "core/plan/stack.h"
+#include "core/record/published/framework.h"
+#include "core/record/published/said.h"
+#include "core/record/published/sizes.h"
+#include "core/record/published/table.h"
 
 namespace orch::published {
 namespace {
@@ -106,8 +106,9 @@ std::optional<double> seconds_of(const Record& row, const plan::Run& run, const 
   if (!tflops) return std::nullopt;
   auto model = run.model;
   model.vocab = padded_vocab(model.vocab, run.layout.tensor_parallel);
-  const auto flops = formula_flops(peers.formula(row), model, row.field_number("params").value_or(0),
-                                   peers.counted(row), batch, recompute_of(row) == "full");
+  const auto flops =
+      formula_flops(peers.formula(row), model, row.field_number("params").value_or(0),
+                    peers.counted(row), batch, recompute_of(row) == "full");
   if (!flops) return std::nullopt;
   return *flops / (*tflops * 1e12 * static_cast<double>(run.gpus));
 }

@@ -42,12 +42,12 @@ struct Sample {
   std::optional<double> step_seconds;
   std::optional<double> memory_bytes;
   plan::MemoryOf memory_of = plan::MemoryOf::fullest;
-  bool oom = false;                    // it ran out of memory
-  bool host_oom = false;               // of the host's, with room left on the GPU
-  std::string status;                  // as the row has it: ok, oom, hang or nothing
-  std::vector<std::string> assumed;    // what the row leaves open, and what was taken for it
-  bool assumed_sizes = false;          // only the number of parameters is known: nothing is fitted to it
-  std::vector<std::string> inferred;   // of it, settings that a habit gave: "offload optimizer"
+  bool oom = false;                  // it ran out of memory
+  bool host_oom = false;             // of the host's, with room left on the GPU
+  std::string status;                // as the row has it: ok, oom, hang or nothing
+  std::vector<std::string> assumed;  // what the row leaves open, and what was taken for it
+  bool assumed_sizes = false;  // only the number of parameters is known: nothing is fitted to it
+  std::vector<std::string> inferred;  // of it, settings that a habit gave: "offload optimizer"
 };
 
 // A row that is no run of ours, and why.

@@ -224,9 +224,12 @@ std::string shown_source(const Sample& sample, const std::set<std::string>& apar
   return sample.source + mark_of(sample, apart);
 }
 
-bool is_apart(const std::string& name) { return name.ends_with(kApart) || name.ends_with(kAssumed); }
+bool is_apart(const std::string& name) {
+  return name.ends_with(kApart) || name.ends_with(kAssumed);
+}
 
-std::vector<std::string> Scores::beyond(const std::map<std::string, Score>& scores, double percent) {
+std::vector<std::string> Scores::beyond(const std::map<std::string, Score>& scores,
+                                        double percent) {
   std::vector<std::string> names;
   for (const auto& [name, score] : scores)
     if (score.mape && *score.mape > percent && !is_apart(name)) names.push_back(name);
@@ -236,8 +239,9 @@ std::vector<std::string> Scores::beyond(const std::map<std::string, Score>& scor
 Scores score(const std::vector<Judged>& judged, const std::set<std::string>& apart, By by) {
   const auto names = table_names(judged);
   const auto part = [&](const Sample& sample) {
-    return by == By::table ? names.at({sample.source, sample.table})
-                           : fmt::format("{} {:.3g}B", sample.source, sample.run.model.params() / 1e9);
+    return by == By::table
+               ? names.at({sample.source, sample.table})
+               : fmt::format("{} {:.3g}B", sample.source, sample.run.model.params() / 1e9);
   };
   std::map<std::string, Rows> sources;
   std::map<std::string, std::map<std::string, Rows>> tables;  // by source

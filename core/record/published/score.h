@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/record/published/samples.h"
 #include "core/plan/estimate.h"
+#include "core/record/published/samples.h"
 
 namespace orch::published {
 
@@ -45,7 +45,8 @@ struct Score {
   std::size_t oom_hit = 0, oom_miss = 0;  // ran out of memory, and that was predicted or not
   std::size_t oom_false_alarm = 0;        // ran, though predicted to run out of memory
 
-  // Of the runs out of memory those that were predicted, of the predicted those that were, in percent.
+  // Of the runs out of memory those that were predicted, of the predicted those that were, in
+  // percent.
   std::optional<double> recall() const;
   std::optional<double> precision() const;
 };
@@ -53,14 +54,15 @@ struct Score {
 // What a source's rows are scored by: its tables, or models of one size (whatever the table).
 enum class By { table, size };
 
-// By name. Samples that are shown apart have names with " (unexplained)", and those of which only the
-// number of parameters is known with " (sizes assumed)".
+// By name. Samples that are shown apart have names with " (unexplained)", and those of which only
+// the number of parameters is known with " (sizes assumed)".
 struct Scores {
   std::map<std::string, Score> by_source, by_table;
   std::map<std::string, std::vector<std::string>> tables;  // of each source, in by_table
 
   // Names of what is off by more percent than that in the mean, of `scores`.
-  static std::vector<std::string> beyond(const std::map<std::string, Score>& scores, double percent);
+  static std::vector<std::string> beyond(const std::map<std::string, Score>& scores,
+                                         double percent);
 };
 
 // Predicts every sample; the first failure of a backend ends it.
@@ -74,8 +76,8 @@ void calibrate_on_first(std::vector<Judged>& judged);
 // The score of some rows taken as one table.
 Score score_table(const std::vector<const Judged*>& rows);
 
-// Scores of all tables and sources; the samples whose ids are in apart, and those with assumed sizes, are
-// scored on their own.
+// Scores of all tables and sources; the samples whose ids are in apart, and those with assumed
+// sizes, are scored on their own.
 Scores score(const std::vector<Judged>& judged, const std::set<std::string>& apart,
              By by = By::table);
 

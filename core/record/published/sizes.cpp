@@ -11,8 +11,8 @@
 namespace orch::published {
 namespace {
 
-using record::Record;
 using plan::Field, plan::Value;
+using record::Record;
 
 // bloom-7b1 and its family pad their vocabulary to this and have no position embedding.
 constexpr std::int64_t kBloomVocab = 250880;
@@ -49,14 +49,22 @@ Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field fie
     return held != nullptr ? *held : Value();
   };
   switch (field) {
-    case Field::layers: return sizes.layers;
-    case Field::hidden: return sizes.hidden;
-    case Field::heads: return sizes.heads;
-    case Field::vocab: return sizes.vocab;
-    case Field::seq: return sizes.seq;
-    case Field::tied: return row.field("tied") || !own ? said("tied") : Value(kind.tied);
-    case Field::rope: return row.field("rope") || !own ? said("rope") : Value(kind.rope);
-    default: return said(plan::name(field));
+    case Field::layers:
+      return sizes.layers;
+    case Field::hidden:
+      return sizes.hidden;
+    case Field::heads:
+      return sizes.heads;
+    case Field::vocab:
+      return sizes.vocab;
+    case Field::seq:
+      return sizes.seq;
+    case Field::tied:
+      return row.field("tied") || !own ? said("tied") : Value(kind.tied);
+    case Field::rope:
+      return row.field("rope") || !own ? said("rope") : Value(kind.rope);
+    default:
+      return said(plan::name(field));
   }
 }
 
@@ -112,9 +120,8 @@ plan::Model shaped(const Record& row, const Sizes& sizes, std::vector<std::strin
   const auto kind = kind_of(name);
   const auto* family = plan::find_family(kind.family);
   if (!family) family = plan::find_family("gpt");  // a word that is none is told elsewhere
-  auto model = plan::complete(*family, [&](Field field) {
-    return size_of(row, sizes, kind, field);
-  });
+  auto model =
+      plan::complete(*family, [&](Field field) { return size_of(row, sizes, kind, field); });
   model.name = row.id;
   return model;
 }

@@ -10,8 +10,8 @@
 
 namespace orch::published {
 
-// What the rows of a source or a framework leave unsaid and other evidence tells: the value of an empty
-// cell.
+// What the rows of a source or a framework leave unsaid and other evidence tells: the value of an
+// empty cell.
 struct Habit {
   std::string source, gpu, framework;  // an empty one: all of them
   std::string column, value, reason;

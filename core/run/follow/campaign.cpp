@@ -303,7 +303,8 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
     verdict = {State::failed, record::Failure::none, view.damage};
   const bool hung = view.cancelled_hang || view.record.failure == record::Failure::hang;
   view.take(verdict);
-  if (hung && verdict.state == State::running && verdict.failure == record::Failure::none) note_recovery(view);
+  if (hung && verdict.state == State::running && verdict.failure == record::Failure::none)
+    note_recovery(view);
   if (verdict.state == State::finished || verdict.state == State::stopped) read_progress(view);
   view.elapsed_seconds = elapsed(view, world_.clock->now());
   view.record.measured.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
@@ -402,7 +403,8 @@ void Campaign::note_recovery(RunView& view) {
   const bool runs = view.job && view.job->state == "RUNNING" && !view.attempts.empty() &&
                     view.attempts.back().state == "running";
   merge_orders(view);
-  if (!runs || !view.cancelled_hang || view.cancelled_hang->step == view.record.measured.steps) return;
+  if (!runs || !view.cancelled_hang || view.cancelled_hang->step == view.record.measured.steps)
+    return;
   view.cancelled_hang.reset();
   unnoted_.insert(place_.at(view.record.id));
 }

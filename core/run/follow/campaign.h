@@ -47,8 +47,8 @@ class Campaign {
   // Looks until every job without a trace is certain to be lost, or is not.
   void settle_lost();
   std::optional<double> silent_since() const { return silent_since_; }  // steady clock
-  // How long ago the executors that did not answer just now answered last, as far as is known: here, or to
-  // a submission. The longest of them; 0: all answered.
+  // How long ago the executors that did not answer just now answered last, as far as is known:
+  // here, or to a submission. The longest of them; 0: all answered.
   double silent_seconds() const;
 
   bool is_due(std::size_t run) const {
@@ -132,11 +132,11 @@ class Campaign {
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;
   std::map<std::string, double> answered_at_;  // by executor, seconds since 1970
-  std::optional<double> now_;   // of the file system, during a refresh
-  Errors damaged_;              // files of the experiment as a whole
-  Errors trouble_;              // not yet taken
-  std::set<std::string> told_;  // troubles, each but once
-  std::set<std::string> set_aside_;  // runs
+  std::optional<double> now_;                  // of the file system, during a refresh
+  Errors damaged_;                             // files of the experiment as a whole
+  Errors trouble_;                             // not yet taken
+  std::set<std::string> told_;                 // troubles, each but once
+  std::set<std::string> set_aside_;            // runs
 };
 
 }  // namespace orch::follow

@@ -31,10 +31,9 @@ void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   for (const auto run : due) {
     const auto& view = campaign.runs()[run];
     if (view.record.state == State::failed)
-      campaign.world().say(fmt::format("{}: {} ({}); try {} of {}", view.record.id,
-                                       name(view.record.failure), view.record.reason,
-                                       tries(view, campaign.ledger()) + 1,
-                                       campaign.options().retries + 1));
+      campaign.world().say(fmt::format(
+          "{}: {} ({}); try {} of {}", view.record.id, name(view.record.failure),
+          view.record.reason, tries(view, campaign.ledger()) + 1, campaign.options().retries + 1));
     if (view.record.state == State::stopped)
       campaign.world().say(
           fmt::format("{}: goes on after: {}", view.record.id, view.record.reason));
@@ -91,8 +90,8 @@ Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::str
 namespace {
 
 // A submission may be unanswered because an orch was killed while it submitted, the last one too,
-// after which nothing else is due. Whoever submits just now gets the time to note the answer. since:
-// when the first was seen; -1: all are answered.
+// after which nothing else is due. Whoever submits just now gets the time to note the answer.
+// since: when the first was seen; -1: all are answered.
 bool doubts_are_old(const Campaign& campaign, double& since) {
   constexpr double kSeconds = 10;
   const double now = campaign.world().clock->steady();

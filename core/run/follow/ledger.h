@@ -22,8 +22,8 @@ class Ledger {
 
   // Those that are damaged are left out and told.
   Status read(Errors& damaged);
-  // Whether submissions came or went since, by others too; or may have been answered, which the time
-  // of their folder does not tell.
+  // Whether submissions came or went since, by others too; or may have been answered, which the
+  // time of their folder does not tell.
   bool has_changed() const { return folder_time() != seen_ || !unanswered().empty(); }
   const std::vector<store::OpenedSubmission>& all() const { return all_; }
   const store::OpenedSubmission& at(const Entry& entry) const { return all_[entry.submission]; }

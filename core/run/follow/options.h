@@ -6,8 +6,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/files.h"
-#include "core/run/launch/executor.h"
 #include "core/record/facts.h"
+#include "core/run/launch/executor.h"
 
 namespace orch::follow {
 

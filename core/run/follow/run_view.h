@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/record/live_run.h"
 #include "core/run/follow/ledger.h"
 #include "core/run/follow/options.h"
-#include "core/record/live_run.h"
 
 namespace orch::follow {
 

@@ -348,7 +348,7 @@ Result<launch::Submitted::Reply> Submitter::hand_over(const Group& group) {
 }
 
 Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Group& group,
-                                          launch::Submitted answer) {
+                                                   launch::Submitted answer) {
   auto& ledger = campaign_.ledger();
   const auto& world = campaign_.world();
   if (answer.reply == Reply::unclear) {

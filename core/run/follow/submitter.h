@@ -18,9 +18,9 @@ struct Turn {
   std::size_t lane = 0;
 };
 
-// Deals a limit (1 or more) to submissions of so many tasks, so that all together keep it: each has a
-// share by its size and a lane of its own, or, where there are more than the limit, one task in one
-// of so many lanes.
+// Deals a limit (1 or more) to submissions of so many tasks, so that all together keep it: each has
+// a share by its size and a lane of its own, or, where there are more than the limit, one task in
+// one of so many lanes.
 std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit);
 
 // What became of runs that were to be submitted.

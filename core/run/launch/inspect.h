@@ -33,8 +33,8 @@ struct RankReport {
   std::int64_t step = -1;   // the one at hand; -1: none yet
   double step_seconds = 0;  // since it began
   std::uint64_t begun = 0;  // collectives
-  // The one that it is in, or was in last. Of several that it has begun and not ended, the oldest: the
-  // others wait for it.
+  // The one that it is in, or was in last. Of several that it has begun and not ended, the oldest:
+  // the others wait for it.
   std::optional<flight::Collective> collective;
   double collective_seconds = 0;  // how long it is in it, or out of it
   std::optional<RankProcess> process;

@@ -76,8 +76,8 @@ Result<Streams> open_streams(const Command& command) {
   return streams;
 }
 
-// What execve takes, by hand: Boost's own reads the first byte of words that have none, and compares
-// short variables beyond their ends (1.74).
+// What execve takes, by hand: Boost's own reads the first byte of words that have none, and
+// compares short variables beyond their ends (1.74).
 class Words {
  public:
   explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "core/base/text.h"
-#include "core/plan/lua/sandbox.h"
 #include "core/plan/defaults.h"
 #include "core/plan/family.h"
+#include "core/plan/lua/sandbox.h"
 #include "core/plan/slurm.h"
 #include "core/run/render/framework_reader.h"
 #include "core/run/render/values.h"
@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char* kCommon = "common";  // what templates share; no framework
 
-// A field of a watched table: upvalues are the table itself, its name, and the set of what was read.
+// A field of a watched table: upvalues are the table itself, its name, and the set of what was
+// read.
 int watched_index(lua_State* L) {
   const char* table = lua_tostring(L, lua_upvalueindex(2));
   auto& seen = *static_cast<std::set<std::string>*>(lua_touserdata(L, lua_upvalueindex(3)));
@@ -70,7 +71,8 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
   const auto stack = named_stack(run);
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i];
-        run.settings[i] != default_setting(param, run, stack) && param.name != "engine")  // for the estimate alone
+        run.settings[i] != default_setting(param, run, stack) &&
+        param.name != "engine")  // for the estimate alone
       refuse("settings." + param.name, run.settings[i]);
   for (const auto& field : plan::training_fields())
     if (const auto value = get(run.training, field); value != field.param.default_value)
@@ -126,11 +128,14 @@ void add_args(const plan::Run& run, const Flags& fields, Launch& launch) {
         const bool is_section = known.first.ends_with('.');
         return is_section ? flag.starts_with(known.first) : known.first.starts_with(flag);
       };
-      if (const auto found = std::find_if(flags.begin(), flags.end(), is_same); found != flags.end())
+      if (const auto found = std::find_if(flags.begin(), flags.end(), is_same);
+          found != flags.end())
         launch.refused.push_back(
-            {"args", fmt::format("'{}' is said already: {}", printable(word), printable(found->second)),
+            {"args",
+             fmt::format("'{}' is said already: {}", printable(word), printable(found->second)),
              "change the field that it follows from, or leave it out"});
-      else if (const auto own = std::find_if(owned.begin(), owned.end(), is_same); own != owned.end())
+      else if (const auto own = std::find_if(owned.begin(), owned.end(), is_same);
+               own != owned.end())
         launch.refused.push_back(
             {"args", fmt::format("'{}' is for {} to say", printable(word), own->second),
              fmt::format("give {} in the experiment, and leave it out here", own->second)});
@@ -188,7 +193,8 @@ void Frameworks::Engine::define_complaint(const char* name, std::vector<Error>& 
                                        const sol::object& fix) {
     const auto text = [&](const sol::object& part, bool required) -> std::string {
       if (part.get_type() == sol::type::string) return part.as<std::string>();
-      if (required) throw std::runtime_error(fmt::format("{} takes texts: {}(place, fact, fix)", name, name));
+      if (required)
+        throw std::runtime_error(fmt::format("{} takes texts: {}(place, fact, fix)", name, name));
       return {};
     };
     Error error{text(place, true), text(fact, true), text(fix, false)};
@@ -203,7 +209,8 @@ Status Frameworks::Engine::define_common(const fs::path& file) {
   const auto result = sandbox_.run(*text, file.string());
   if (!result) return result.error();
   if (result->get_type() != sol::type::table)
-    return Error{file.string(), "does not return a table of functions", "end it with: return { ... }"};
+    return Error{file.string(), "does not return a table of functions",
+                 "end it with: return { ... }"};
   for (const auto& [key, value] : result->as<sol::table>())
     if (key.get_type() == sol::type::string) sandbox_.state()[key.as<std::string>()] = value;
   return {};

@@ -11,24 +11,26 @@
 namespace orch::render {
 namespace {
 
-const std::vector<std::string> kFields{"program", "argv",  "environment", "needs", "files",
-                                       "copies",  "owns",  "version",     "stop"};
+const std::vector<std::string> kFields{"program", "argv", "environment", "needs", "files",
+                                       "copies",  "owns", "version",     "stop"};
 constexpr std::array<std::string_view, 12> kOurs{
-    "run.json", "estimate.json", "provenance.json", "state.json", "launch.json", "start",
-    "stop",     "exclude",       "attempts",        "checkpoints", "lock",       "wanted"};
+    "run.json", "estimate.json", "provenance.json", "state.json",  "launch.json", "start",
+    "stop",     "exclude",       "attempts",        "checkpoints", "lock",        "wanted"};
 
 using lua::type_name;
 
 }  // namespace
 
 void LaunchReader::error(const std::string& place, std::string fact, std::string fix) {
-  errors_.push_back({fmt::format("{}: {}", file_.string(), place), std::move(fact), std::move(fix)});
+  errors_.push_back(
+      {fmt::format("{}: {}", file_.string(), place), std::move(fact), std::move(fix)});
 }
 
 std::string LaunchReader::text(const sol::table& table, const char* name) {
   const auto held = table.raw_get<sol::object>(name);
   if (held.get_type() == sol::type::string) return held.as<std::string>();
-  if (held.valid()) error(name, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
+  if (held.valid())
+    error(name, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
   return {};
 }
 
@@ -46,7 +48,8 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
     const char* start = luaL_tolstring(held.lua_state(), -1, &size);
     Word out{std::string(start, size), false};
     lua_pop(held.lua_state(), 2);
-    if (out.text.find('\0') != std::string::npos) error(place, "holds a zero byte", "no shell can hold it");
+    if (out.text.find('\0') != std::string::npos)
+      error(place, "holds a zero byte", "no shell can hold it");
     return out;
   }
   if (held.get_type() == sol::type::table) {
@@ -91,10 +94,11 @@ std::map<std::string, Word> LaunchReader::named_words(const sol::table& table, c
 
 void LaunchReader::add_file(const std::string& name, std::string text, const std::string& place,
                             Launch& launch) {
-  const bool ours = std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end() ||
-                    name.ends_with(".sbatch");
+  const bool ours =
+      std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end() || name.ends_with(".sbatch");
   if (ours || !is_plain_name(name))
-    return error(place, fmt::format("'{}' cannot be a file of its own in a run's folder", printable(name)),
+    return error(place,
+                 fmt::format("'{}' cannot be a file of its own in a run's folder", printable(name)),
                  "give it another name: letters, digits, '.', '_' and '-'");
   launch.files.push_back({name, std::move(text)});
 }
@@ -105,7 +109,8 @@ void LaunchReader::read_files(const sol::table& table, Launch& launch) {
     add_file(name, text.text, "files", launch);
   for (const auto& name : texts(table, "copies")) {
     if (!is_plain_name(name)) {
-      error("copies", fmt::format("'{}' is no file beside the template", printable(name)), "name one");
+      error("copies", fmt::format("'{}' is no file beside the template", printable(name)),
+            "name one");
       continue;
     }
     auto text = read_file(file_.parent_path() / name);
@@ -122,7 +127,8 @@ void LaunchReader::read_stop(const sol::table& table, Launch& launch) {
     else if (name == "file" && is_plain_name(held.text))
       launch.stop_file = held.text;
     else
-      error("stop." + name, fmt::format("'{}' is no way to tell a program to save and leave", held.text),
+      error("stop." + name,
+            fmt::format("'{}' is no way to tell a program to save and leave", held.text),
             "write stop = { signal = \"TERM\" } or stop = { file = \"kill-switch\" }");
   }
 }

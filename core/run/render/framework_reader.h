@@ -20,7 +20,7 @@ class LaunchReader {
   // Flags that a field of the run decides, though they are not on the command line.
   const std::map<std::string, std::string>& owned() const { return owned_; }
 
-  std::string text(const sol::table& table, const char* name);                // "" where there is none
+  std::string text(const sol::table& table, const char* name);  // "" where there is none
   std::vector<std::string> texts(const sol::table& table, const char* name);  // in order
 
  private:
@@ -30,7 +30,8 @@ class LaunchReader {
   Word word(const sol::object& held, const std::string& place);
   std::map<std::string, Word> named_words(const sol::table& table, const char* name);
   void read_files(const sol::table& table, Launch& launch);
-  void add_file(const std::string& name, std::string text, const std::string& place, Launch& launch);
+  void add_file(const std::string& name, std::string text, const std::string& place,
+                Launch& launch);
   void read_stop(const sol::table& table, Launch& launch);
   void error(const std::string& place, std::string fact, std::string fix);
 

@@ -70,7 +70,7 @@ fs::path template_for(const fs::path& folder, const std::string& cluster, const 
 }
 
 Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
-                                       const Context& context) {
+                                     const Context& context) {
   Errors errors;
   check_words(run.job, errors);
   check_environment(run.job, errors);

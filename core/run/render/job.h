@@ -14,15 +14,16 @@ namespace orch::render {
 fs::path template_for(const fs::path& folder, const std::string& cluster,
                       const std::string& like = {});
 
-// The scripts of a run (job.sbatch, job-2.sbatch, ...), one for each of plan::phases(run), in order. Each but the first is to be
-// submitted with --dependency=afterok on the one before. Words that would not survive an #SBATCH
-// line, and variables that no shell can export, are errors, all at once.
+// The scripts of a run (job.sbatch, job-2.sbatch, ...), one for each of plan::phases(run), in
+// order. Each but the first is to be submitted with --dependency=afterok on the one before. Words
+// that would not survive an #SBATCH line, and variables that no shell can export, are errors, all
+// at once.
 Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
-                                       const Context& context);
+                                     const Context& context);
 
 // What a run that a framework trains has in its folder besides job scripts: `start`, which a job
-// calls in the trainer's place, launch.json, which says how for programs and lists what could not be
-// made equal, and the framework's own files. start_template is templates/frameworks/start.bash.
+// calls in the trainer's place, launch.json, which says how for programs and lists what could not
+// be made equal, and the framework's own files. start_template is templates/frameworks/start.bash.
 Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
                                        const plan::Run& run, Context context);
 

@@ -28,12 +28,9 @@ constexpr std::array kCounts{"gpus", "nodes", "accumulate"};
 
 std::string line_of(const Index::Row& row) {
   const auto& record = row.record;
-  Json json{{"experiment", record.source},
-            {"id", record.id},
-            {"variant", row.variant},
-            {"steps", record.measured.steps_planned},
-            {"phases", row.phases},
-            {"state", Json::parse(state_json(row))},
+  Json json{{"experiment", record.source}, {"id", record.id},
+            {"variant", row.variant},      {"steps", record.measured.steps_planned},
+            {"phases", row.phases},        {"state", Json::parse(state_json(row))},
             {"stamp", row.stamp}};
   for (const auto* name : kTexts) json[name] = record.field_text(name);
   for (const auto* name : kCounts) json[name] = record.whole(name).value_or(0);

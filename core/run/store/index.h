@@ -10,10 +10,10 @@
 
 namespace orch::store {
 
-// <root>/index.jsonl: what the run folders say, so that a table of thousands of runs that ended does
-// not open thousands of files. Never the truth: a row counts as long as the run's state.json is the
-// file that it was made from. It is written whole, and of several processes the last one stays: what
-// another had found is found again.
+// <root>/index.jsonl: what the run folders say, so that a table of thousands of runs that ended
+// does not open thousands of files. Never the truth: a row counts as long as the run's state.json
+// is the file that it was made from. It is written whole, and of several processes the last one
+// stays: what another had found is found again.
 class Index {
  public:
   struct Row : record::LiveRun {

@@ -69,9 +69,9 @@ std::vector<std::string> run_ids(const fs::path& experiment_folder);
 // Experiments below a root: folders with at least one run or a submissions folder, sorted.
 std::vector<std::string> experiments(const fs::path& root);
 
-// Error if a file or folder belongs to another user. Root is no exception: it neither runs what others
-// can change nor leaves its own files with them. A missing one is no error. `or_of`: another owner that is
-// accepted, such as that of the experiment when its runs are only looked at.
+// Error if a file or folder belongs to another user. Root is no exception: it neither runs what
+// others can change nor leaves its own files with them. A missing one is no error. `or_of`: another
+// owner that is accepted, such as that of the experiment when its runs are only looked at.
 Status check_ours(const fs::path& path, std::optional<unsigned> or_of = std::nullopt);
 std::optional<unsigned> owner_of(const fs::path& path);  // uid; none: it cannot be told
 // The same for a folder; also an error if we may not write in it.

@@ -19,8 +19,9 @@ constexpr auto kStateFix = "move that file away: orch resume makes it again from
 double finite(double number) { return std::isfinite(number) ? number : 0; }
 
 // What no member of a measurement holds.
-constexpr std::array kStated{"evaluation_loss", "gradient_norm", "learning_rate",
-                             "communicated_bytes", "bubble", "others_share", "clock_mhz"};
+constexpr std::array kStated{"evaluation_loss",    "gradient_norm", "learning_rate",
+                             "communicated_bytes", "bubble",        "others_share",
+                             "clock_mhz"};
 
 void write(JsonWriter& to, const Measurement& measured) {
   const auto maybe = [&](const char* key, const std::optional<double>& number) {
@@ -66,7 +67,8 @@ void parse_state(Fields& fields, LiveRun& run) {
   run.cancel_asked = fields.flag("cancel_asked");
   if (fields.has("cancelled_hang")) {
     auto hang = fields.object("cancelled_hang");
-    run.cancelled_hang = {hang.text("submission"), hang.text("reason"), hang.has("step") ? hang.whole("step") : 0};
+    run.cancelled_hang = {hang.text("submission"), hang.text("reason"),
+                          hang.has("step") ? hang.whole("step") : 0};
   }
   run.retries_from = static_cast<int>(fields.whole("retries_from", 0, 1'000'000'000));
   run.record.measured.gpu_hours = fields.number("gpu_hours");

@@ -46,7 +46,7 @@ const Record* best(const std::vector<Candidate>& all, Time time) {
 
 // One record for each group; none where a group has no such time.
 std::vector<Cohort> bests(const std::vector<Cohort>& groups,
-                         const std::vector<std::vector<Candidate>>& all, Time time) {
+                          const std::vector<std::vector<Candidate>>& all, Time time) {
   std::vector<Cohort> out;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto* found = best(all[i], time);
@@ -94,14 +94,17 @@ std::optional<Duel> duel(const std::vector<Cohort>& two, const Sizing& sizing,
   if (metric == nullptr) return std::nullopt;
   const auto differences = differences_of(two);
   const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
-  return Duel{two[0].records.front()->id, two[1].records.front()->id,
-              metric->name,               metric->title,
-              metric->values[0],          metric->values[1],
+  return Duel{two[0].records.front()->id,
+              two[1].records.front()->id,
+              metric->name,
+              metric->title,
+              metric->values[0],
+              metric->values[1],
               judge(*metric, 1, not_comparable(*metric, pair))};
 }
 
 std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
-                                   std::vector<std::size_t>& left_out) {
+                                    std::vector<std::size_t>& left_out) {
   std::vector<Cohort> out;
   for (const auto& group : groups) {
     out.push_back(fitting(group));

@@ -225,7 +225,8 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
       if (!explains(difference, followers, aspect)) continue;
       out.causes.push_back(difference.field);
       causes.push_back(cause_text(difference, followers, group));
-    } else if (difference.standings[group] == Standing::one_sided && is_on(difference.effect, aspect) &&
+    } else if (difference.standings[group] == Standing::one_sided &&
+               is_on(difference.effect, aspect) &&
                !(plan::is_of_model(difference.field) && model_differs)) {
       out.unsaid.push_back(difference.field);
     }

@@ -15,8 +15,8 @@ namespace {
 Errors check(const std::vector<Cohort>& groups) {
   Errors errors;
   if (groups.size() < 2)
-    errors.push_back({"compare", plural(groups.size(), "group"),
-                      "name at least two things to compare"});
+    errors.push_back(
+        {"compare", plural(groups.size(), "group"), "name at least two things to compare"});
   for (const auto& group : groups) {
     if (group.records.empty())
       errors.push_back({group.name, "no record", "choose something that was run or planned"});
@@ -186,8 +186,11 @@ bool are_repeats(const std::vector<Difference>& differences, std::size_t group, 
   const auto is_ours = [](const record::Record& record) { return record.origin.kind == "run"; };
   if (!pair.base->all(is_ours) || !pair.other->all(is_ours)) return false;
   const auto found = explain(differences, group, Aspect::speed);
-  const auto is_noise = [](const std::string& name) { return name == "date" || name == "node names"; };
-  return found.causes.empty() && found.unsaid.empty() && std::ranges::all_of(found.circumstances, is_noise);
+  const auto is_noise = [](const std::string& name) {
+    return name == "date" || name == "node names";
+  };
+  return found.causes.empty() && found.unsaid.empty() &&
+         std::ranges::all_of(found.circumstances, is_noise);
 }
 
 // What one run of each shows is how far repeats vary. Steps of a run tell nothing of another.
@@ -206,8 +209,9 @@ void call_noise(const Comparison& comparison, const Pair& pair, Against& out) {
     said = true;
   }
   if (said)
-    out.warnings.insert(out.warnings.begin(),
-                        "both are repeats of one run: what differs is noise, and shows how far repeats vary");
+    out.warnings.insert(
+        out.warnings.begin(),
+        "both are repeats of one run: what differs is noise, and shows how far repeats vary");
 }
 
 Against compare_pair(const Comparison& comparison, const Pair& pair) {

@@ -129,7 +129,7 @@ struct Judgement {
   // True: the ratio lies in the predicted range, on the predicted side, and both values lie in
   // their own. False: it lies outside. Else nothing follows: a wide range holds anything.
   std::optional<bool> as_predicted;
-  std::string text;                               // "1.36x faster (1.33 to 1.39)"
+  std::string text;  // "1.36x faster (1.33 to 1.39)"
 };
 
 // A group against the first one.
@@ -169,8 +169,8 @@ struct LikeForLike {
   std::size_t group = 1;
   std::vector<std::string> question;  // fields in which the groups differ, each being one value
   std::vector<Twins> pairs;
-  bool per_gpu = false;               // GPU counts differ within a pair
-  Judgement judgement;                // missing: there are no pairs
+  bool per_gpu = false;  // GPU counts differ within a pair
+  Judgement judgement;   // missing: there are no pairs
   std::vector<std::string> weaknesses;
 };
 

@@ -75,7 +75,8 @@ Standing stand(const Said& base, const Said& other) {
   return base.partly == other.partly ? Standing::same : Standing::one_sided;
 }
 
-Difference look(const std::vector<Cohort>& groups, const std::string& field, const ReadField& read) {
+Difference look(const std::vector<Cohort>& groups, const std::string& field,
+                const ReadField& read) {
   Difference found;
   found.field = field;
   for (const auto& group : groups) {
@@ -135,8 +136,9 @@ struct Circumstance {
 std::string others_text(const Record& record) {
   const auto share = record::measured(*record::find_quantity("others_share"), record);
   if (!share) return "";
-  return share->value < record::kBusyShare ? fmt::format("under {:.0f} %", 100 * record::kBusyShare)
-                                           : fmt::format("{:.0f} %", 10 * std::round(10 * share->value));
+  return share->value < record::kBusyShare
+             ? fmt::format("under {:.0f} %", 100 * record::kBusyShare)
+             : fmt::format("{:.0f} %", 10 * std::round(10 * share->value));
 }
 
 std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {

@@ -3,7 +3,6 @@
 
 #include "core/show/compare/parts.h"
 
-
 namespace orch::compare {
 namespace {
 

@@ -11,8 +11,8 @@
 namespace orch::compare {
 namespace {
 
-using statistics::Interval;
 using record::Record;
+using statistics::Interval;
 // How a record has a metric. Values are positive and finite.
 using Read = std::function<std::optional<Interval>(const Record&)>;
 
@@ -99,8 +99,8 @@ Gauge time_gauge(std::string name, std::string title, Better better,
       return time ? as(r, *time) : std::nullopt;
     };
   };
-  return gauge(std::move(name), std::move(title), better, Aspect::speed, reader(record::seconds_per_token),
-               reader(record::estimated_seconds_per_token));
+  return gauge(std::move(name), std::move(title), better, Aspect::speed,
+               reader(record::seconds_per_token), reader(record::estimated_seconds_per_token));
 }
 
 // A step of another model and batch takes as long as its FLOPs do, brought to the first one's.
@@ -120,8 +120,8 @@ Gauge step_gauge(const Sizing& sizing, std::optional<double> base_tokens) {
 
 // As the list of quantities has it.
 Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
-  const auto reader = [&quantity](std::optional<Interval> (*read)(const record::Quantity&,
-                                                                  const Record&)) -> Read {
+  const auto reader =
+      [&quantity](std::optional<Interval> (*read)(const record::Quantity&, const Record&)) -> Read {
     return [&quantity, read](const Record& r) { return scaled(read(quantity, r), 1); };
   };
   return gauge(std::string(quantity.name), std::string(quantity.title), quantity.better, aspect,
@@ -131,7 +131,9 @@ Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
 // Days per 100B tokens, tokens per second, GPU-hours per 1e9 tokens, seconds per step: brought to
 // the same size where the sizing has one, a step also to the first group's tokens.
 std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
-  const auto days = [](const Record&, const Interval& t) { return scaled(t, record::kDaysPer100B); };
+  const auto days = [](const Record&, const Interval& t) {
+    return scaled(t, record::kDaysPer100B);
+  };
   const auto rate = [](const Record&, const Interval& t) { return inverse(t); };
   const auto cost = [](const Record& r, const Interval& t) {
     const auto gpus = r.field_number("gpus");
@@ -177,8 +179,8 @@ Gauge model_tflops_gauge(Flops by) {
   const std::string way =
       by == Flops::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens";
   auto out =
-      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher,
-            Aspect::speed, reader(record::seconds_per_token), reader(record::estimated_seconds_per_token));
+      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher, Aspect::speed,
+            reader(record::seconds_per_token), reader(record::estimated_seconds_per_token));
   out.metric.convention = way;
   return out;
 }

@@ -25,8 +25,8 @@ using Names = std::vector<std::string>;
 // Whether a setting is a part of what a strategy is: where strategies are the question, so is it.
 bool belongs_to_strategy(const std::string& field, const Names& question) {
   static const std::set<std::string, std::less<>> kOwn{
-      "strategy",          "framework",  "stage",         "zero_stage",
-      "tensor_parallel",   "interleave", "data_parallel", "pipeline_parallel",
+      "strategy",          "framework",       "stage",         "zero_stage",
+      "tensor_parallel",   "interleave",      "data_parallel", "pipeline_parallel",
       "sequence_parallel", "partition_method"};
   return kOwn.count(field) > 0 &&
          (contains(question, "strategy") || contains(question, "framework"));
@@ -81,8 +81,8 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
 std::optional<Duel> judge_speed(const std::vector<Cohort>& two, const Sizing& sizing,
                                 bool estimated) {
   const bool per_gpu = standing_of(differences_of(two), "gpus", 1) == Standing::differs;
-  const Names wanted = per_gpu ? Names{"gpu_hours_per_1e9_tokens"}
-                               : Names{"days_per_100b_tokens", "step_seconds"};
+  const Names wanted =
+      per_gpu ? Names{"gpu_hours_per_1e9_tokens"} : Names{"days_per_100b_tokens", "step_seconds"};
   for (const auto& name : wanted)
     if (auto found = duel(two, sizing, name);
         found && found->judgement.ratio && found->judgement.estimated == estimated)
@@ -111,7 +111,7 @@ struct Match {
 };
 
 std::vector<Match> matches(const Cohort& base, const Cohort& other, const Names& question,
-                                  const Sizing& sizing, bool estimated) {
+                           const Sizing& sizing, bool estimated) {
   std::multimap<std::string, const Record*> by_size;
   for (const auto* record : other.records) by_size.emplace(size_key(*record, question), record);
   std::vector<Match> out;
@@ -122,8 +122,7 @@ std::vector<Match> matches(const Cohort& base, const Cohort& other, const Names&
       if (one == at->second) continue;
       auto speed = judge_speed(two, sizing, estimated);
       Twins twins{speed ? std::move(*speed) : Duel(), {}, {}, {}};
-      if (speed && agree(two, question, twins))
-        out.push_back({one, at->second, std::move(twins)});
+      if (speed && agree(two, question, twins)) out.push_back({one, at->second, std::move(twins)});
     }
   }
   std::stable_sort(out.begin(), out.end(),
@@ -167,8 +166,8 @@ void name_places(std::vector<Match>& all, const Names& question) {
       if (!contains(question, field) && !value.empty() && value == one.other->field_text(field))
         parts.push_back(value_words(field, value));
     }
-    one.twins.where = parts.empty() ? one.twins.base_id + " and " + one.twins.id
-                                    : join(parts, ", ");
+    one.twins.where =
+        parts.empty() ? one.twins.base_id + " and " + one.twins.id : join(parts, ", ");
   }
 }
 
@@ -193,8 +192,8 @@ Names weaknesses_of(const LikeForLike& all) {
   };
   if (pairs.size() > 1 && std::all_of(pairs.begin(), pairs.end(), same))
     out.push_back("all have the same ratio, as if one were computed from the other");
-  const auto micro = static_cast<std::size_t>(
-      std::count_if(pairs.begin(), pairs.end(), [](const Twins& twins) {
+  const auto micro =
+      static_cast<std::size_t>(std::count_if(pairs.begin(), pairs.end(), [](const Twins& twins) {
         return std::any_of(twins.differs.begin(), twins.differs.end(),
                            [](const auto& text) { return text.starts_with("micro_batch"); });
       }));
@@ -286,9 +285,8 @@ LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t g
 Cohort without_copies(const Cohort& group) {
   Cohort out{group.name, {}};
   for (const auto* record : group.records)
-    if (std::none_of(out.records.begin(), out.records.end(), [&](const Record* held) {
-          return held == record || is_copy(*held, *record);
-        }))
+    if (std::none_of(out.records.begin(), out.records.end(),
+                     [&](const Record* held) { return held == record || is_copy(*held, *record); }))
       out.records.push_back(record);
   return out;
 }

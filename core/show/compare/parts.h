@@ -94,7 +94,7 @@ std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const Sizing& 
 // The groups without records that are estimated not to fit and were not run, where others remain: a
 // median of what cannot run tells nothing. How many each has lost is in left_out, by group.
 std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
-                                   std::vector<std::size_t>& left_out);
+                                    std::vector<std::size_t>& left_out);
 
 const Metric* find(const std::vector<Metric>& metrics, std::string_view name);
 

@@ -2,7 +2,6 @@
 
 #include "core/show/compare/parts.h"
 
-
 namespace orch::compare {
 namespace {
 

@@ -23,7 +23,8 @@ Section groups_section(const Comparison& c) {
   Section out{"Groups", {{"group", "what", "outcome", "records"}}, {}};
   for (const auto& group : c.groups) {
     if (group.name != group.title) out.sentences.push_back(group.name + " is " + group.title);
-    out.rows.push_back({group.name, kind_text(group), group.outcome, first_of(group.ids, kShownIds)});
+    out.rows.push_back(
+        {group.name, kind_text(group), group.outcome, first_of(group.ids, kShownIds)});
     if (!group.nothing.empty())
       out.sentences.push_back(group.name + ": " + join(group.nothing, ": "));
   }
@@ -94,9 +95,9 @@ void add_pairs(const Comparison& c, const LikeForLike& pairs, Section& out) {
     out.sentences.push_back(fmt::format("Like for like, {}: {}.",
                                         who_wins(c, pairs.group, judgement, comparative), found));
   else
-    out.sentences.push_back(fmt::format(
-        "Like for like, {} and {} cannot be told apart: {}.", spoken(c, 0),
-        spoken(c, pairs.group), judgement.text + ", " + found));
+    out.sentences.push_back(fmt::format("Like for like, {} and {} cannot be told apart: {}.",
+                                        spoken(c, 0), spoken(c, pairs.group),
+                                        judgement.text + ", " + found));
   if (!pairs.weaknesses.empty())
     out.sentences.push_back("How sure: " + join(pairs.weaknesses, "; ") + ".");
 }
@@ -111,12 +112,10 @@ std::string reservations(const Judgement& judgement) {
 std::string judged_text(const Comparison& c, const Against& against, std::size_t metric) {
   const auto& judgement = against.judgements[metric];
   const auto& m = c.metrics[metric];
-  const bool decided =
-      judgement.verdict == Verdict::better || judgement.verdict == Verdict::worse;
-  const bool mixture = c.groups.front().kind == Kind::mixture ||
-                       c.groups[against.group].kind == Kind::mixture;
-  if (!decided || !judgement.ratio || m.aspect != Aspect::speed || mixture ||
-      !m.convention.empty())
+  const bool decided = judgement.verdict == Verdict::better || judgement.verdict == Verdict::worse;
+  const bool mixture =
+      c.groups.front().kind == Kind::mixture || c.groups[against.group].kind == Kind::mixture;
+  if (!decided || !judgement.ratio || m.aspect != Aspect::speed || mixture || !m.convention.empty())
     return fmt::format("{}{} against {}: {}: {}", mixture ? "of all, which are mixtures, " : "",
                        c.groups[against.group].name, c.groups.front().name, m.title,
                        judgement.text);
@@ -307,8 +306,7 @@ Section causes_section(const Comparison& c) {
       for (const auto& explanation : all)
         if (same(explanation)) aspects.emplace_back(name(explanation.aspect));
       out.sentences.push_back(fmt::format("{} against {}, {}: {}", c.groups[against.group].name,
-                                          c.groups.front().name, and_list(aspects),
-                                          all[i].text));
+                                          c.groups.front().name, and_list(aspects), all[i].text));
     }
   }
   return out;

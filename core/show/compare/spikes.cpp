@@ -13,11 +13,11 @@ namespace {
 using record::LossPoint;
 using record::Spike;
 
-constexpr std::size_t kLevel = 8;       // points that make the level before a jump
-constexpr std::size_t kMemory = 64;     // points that make its noise
-constexpr std::size_t kEnoughPoints = 16;     // points before anything can be said
-constexpr std::size_t kNearResume = 5;  // points after a resume that belong to it
-constexpr double kJump = 6;             // in deviations; at a resume, where one is expected:
+constexpr std::size_t kLevel = 8;          // points that make the level before a jump
+constexpr std::size_t kMemory = 64;        // points that make its noise
+constexpr std::size_t kEnoughPoints = 16;  // points before anything can be said
+constexpr std::size_t kNearResume = 5;     // points after a resume that belong to it
+constexpr double kJump = 6;                // in deviations; at a resume, where one is expected:
 constexpr double kResumeJump = 4;
 constexpr double kLeastJump = 0.005;  // of the level
 constexpr double kBack = 2;           // within so many deviations of the level it has recovered

@@ -80,7 +80,8 @@ std::string who(const Row& row, bool with_model) {
 // Where each model has one row: those that were measured first, the best of them before the others.
 bool goes_before(const Row& a, const Row& b) {
   const auto key = [](const Row& row) {
-    return std::pair(!row.line->numbers.days.measured.has_value(), row.line->numbers.best_days()->value);
+    return std::pair(!row.line->numbers.days.measured.has_value(),
+                     row.line->numbers.best_days()->value);
   };
   return key(a) < key(b);
 }
@@ -94,16 +95,15 @@ std::string row_html(const Row& row, const Line& best, bool one_each, bool to_tr
       "<tr><th scope=\"row\">{} <small>{}</small></th><td class=\"number\">{}</td>"
       "<td class=\"number\">{}</td>{}{}"
       "<td class=\"number\">{}</td><td>{}</td></tr>\n",
-      escape(who(row, one_each), kLongestName),
-      escape(run_name(*row.line->record), 60), gpus ? shown(*gpus) : "", ranged(days),
+      escape(who(row, one_each), kLongestName), escape(run_name(*row.line->record), 60),
+      gpus ? shown(*gpus) : "", ranged(days),
       one_each        ? ""
       : times < 1.005 ? "<td class=\"number\">best</td>"
                       : fmt::format("<td class=\"number\">{:.2f}×</td>", times),
       !to_train ? ""
                 : fmt::format("<td class=\"number train\">{}</td>",
                               trains(row) ? shown(guess->days_to_train) : ""),
-      hours(*row.line),
-      what_to_know(*row.line));
+      hours(*row.line), what_to_know(*row.line));
 }
 
 }  // namespace
@@ -133,17 +133,18 @@ std::string bests(const std::vector<Line>& lines) {
     if (i == 0 || rows[i].model != rows[i - 1].model) {
       best = rows[i].line;
       if (many)
-        out += fmt::format("<tr class=\"size\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
-                           to_train ? 7 : 6,
-                           rows[i].model.empty() ? "model not known"
-                                                 : escape(rows[i].model, kLongestName));
+        out += fmt::format(
+            "<tr class=\"size\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+            to_train ? 7 : 6,
+            rows[i].model.empty() ? "model not known" : escape(rows[i].model, kLongestName));
     }
     out += row_html(rows[i], *best, one_each, to_train);
   }
   out += "</tbody></table></div>\n";
   if (rows.size() > kMost)
-    out += fmt::format("<p class=\"note\">The first {} of {}; the table of runs has them all.</p>\n",
-                       kMost, rows.size());
+    out +=
+        fmt::format("<p class=\"note\">The first {} of {}; the table of runs has them all.</p>\n",
+                    kMost, rows.size());
   return out + "</section>\n";
 }
 

@@ -15,7 +15,7 @@ using record::Measurement;
 using record::Origin;
 using record::Record;
 
-constexpr std::size_t kMostFull = 200;  // runs that are written in full for who has no scripts
+constexpr std::size_t kMostFull = 200;   // runs that are written in full for who has no scripts
 constexpr std::size_t kMostInList = 40;  // nodes, odd steps and the like
 
 void add(Pairs& out, std::string name, std::string value) {
@@ -53,7 +53,8 @@ Pairs run_pairs(const Record& record) {
 
 std::string odd_steps_text(const Measurement& measured) {
   const auto line = [](const auto& odd) {
-    return fmt::format("step {}: {} s ({:.2f} × the median)", odd.step, shown(odd.seconds), odd.factor);
+    return fmt::format("step {}: {} s ({:.2f} × the median)", odd.step, shown(odd.seconds),
+                       odd.factor);
   };
   auto text = first_of(mapped(measured.odd_steps, line), kMostInList);
   if (measured.odd_step_count > measured.odd_steps.size())
@@ -103,8 +104,7 @@ Pairs measured_pairs(const Line& line) {
   add(out, "step", ranged(numbers.step.measured, "s", kMeasured));
   add(out, "step from", measured.step_seconds_from);
   add(out, "window", measured.window.rule);
-  if (numbers.rate.measured)
-    add(out, "tokens per second", shown(numbers.rate.measured->value));
+  if (numbers.rate.measured) add(out, "tokens per second", shown(numbers.rate.measured->value));
   add(out, "days per 100B tokens", ranged(numbers.days.measured, "days", kMeasured));
   for (const auto& found : measured.tflops)
     add(out, "TFLOPs per GPU",
@@ -211,11 +211,10 @@ Pairs doubt_pairs(const Record& record) {
 
 Chapters chapters_of(const Line& line) {
   const auto& record = *line.record;
-  Chapters all{
-      {"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
-      {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
-      {"Estimated", estimated_pairs(line)},      {"Time of a step", item_pairs(record)},
-      {"Where it is from", origin_pairs(record)}};
+  Chapters all{{"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
+               {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
+               {"Estimated", estimated_pairs(line)},      {"Time of a step", item_pairs(record)},
+               {"Where it is from", origin_pairs(record)}};
   std::erase_if(all, [](const Chapter& chapter) { return chapter.pairs.empty(); });
   return all;
 }

@@ -10,8 +10,8 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/record.h"
 #include "core/record/quantities.h"
+#include "core/record/record.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 
@@ -127,8 +127,7 @@ void add_what(std::vector<Column>& out) {
 void add_layout(std::vector<Column>& out) {
   for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
     out.push_back(field(name, true));
-  for (const auto* name : {"micro_batch", "accumulate", "global_batch"})
-    out.push_back(field(name));
+  for (const auto* name : {"micro_batch", "accumulate", "global_batch"}) out.push_back(field(name));
 }
 
 void add_outcome(std::vector<Column>& out) {
@@ -140,15 +139,16 @@ void add_outcome(std::vector<Column>& out) {
 
 // What was measured and what was estimated of one thing, side by side.
 void add_both(std::vector<Column>& out, const std::string& name, const char* head,
-              const std::string& title, std::vector<std::string> doubted,
-              Both Numbers::*which, const char* interval, double unit = 1) {
+              const std::string& title, std::vector<std::string> doubted, Both Numbers::*which,
+              const char* interval, double unit = 1) {
   const auto cell = [unit, which](std::optional<Interval> Both::*kind) {
     return [=](const Line& line) { return ranged(line.numbers.*which.*kind, unit); };
   };
-  out.push_back(measure(name.c_str(), head, "measured", title + interval,
-                        std::move(doubted), cell(&Both::measured)));
+  out.push_back(measure(name.c_str(), head, "measured", title + interval, std::move(doubted),
+                        cell(&Both::measured)));
   out.push_back(measure(("estimated_" + name).c_str(), head, "estimated",
-                        title + ", with the range of nine cases in ten", {}, cell(&Both::estimated)));
+                        title + ", with the range of nine cases in ten", {},
+                        cell(&Both::estimated)));
 }
 
 void add_time(std::vector<Column>& out) {
@@ -270,7 +270,8 @@ std::string settings_of(const Record& record) {
 
 using Numbering = std::map<std::string, std::size_t>;
 
-std::size_t family(const Record& record, const std::string& settings, const char* fixed, Numbering& known) {
+std::size_t family(const Record& record, const std::string& settings, const char* fixed,
+                   Numbering& known) {
   const auto value = record.field_text(fixed);
   if (value.empty()) return 0;
   return known.try_emplace(settings + '\n' + value, known.size() + 1).first->second;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/show/page/numbers.h"
 #include "core/record/record.h"
+#include "core/show/page/numbers.h"
 
 namespace orch::page {
 
@@ -19,9 +19,9 @@ struct Line {
 
 // Of neither, nothing is known.
 struct Cell {
-  std::string html;            // as it is shown; else the number is, like the others of its column
+  std::string html;  // as it is shown; else the number is, like the others of its column
   std::optional<Interval> value;  // by which it is sorted, in columns of numbers
-  bool is_computed = false;    // by us: no doubt about the source is about it
+  bool is_computed = false;       // by us: no doubt about the source is about it
 
   bool is_empty() const { return html.empty() && !value; }
 };

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "core/base/units.h"
+#include "core/record/record.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
-#include "core/record/record.h"
 
 namespace orch::page {
 namespace {
@@ -61,7 +61,8 @@ std::string sentence(const Best& best, const std::string& whose) {
   auto out = fmt::format("<p class=\"best\">Fastest{}: {}: ", whose, name_of(line));
   if (numbers.days.measured) out += measured_text(*numbers.days.measured);
   if (numbers.days.measured && numbers.days.estimated) out += ", ";
-  if (numbers.days.estimated) out += estimated_text(*numbers.days.estimated, !numbers.days.measured);
+  if (numbers.days.estimated)
+    out += estimated_text(*numbers.days.estimated, !numbers.days.measured);
   out += "." + reservations(*line.record);
   if (best.measured != nullptr && best.estimated != nullptr) {
     const auto& other = *best.estimated->numbers.days.estimated;
@@ -156,8 +157,7 @@ std::string answers(const Page& page) {
     if (page.answers.size() > 1)
       out += fmt::format("<h2>{}</h2>", escape(answer.name, kLongestName));
     out += fmt::format("<p class=\"best\">{}</p>", escape(answer.best));
-    if (!answer.sure.empty())
-      out += fmt::format("<p><b>How sure:</b> {}</p>", escape(answer.sure));
+    if (!answer.sure.empty()) out += fmt::format("<p><b>How sure:</b> {}</p>", escape(answer.sure));
     out += "</section>\n";
   }
   return out;

@@ -30,10 +30,9 @@ Both both(const Record& record, std::string_view name) {
 }
 
 constexpr std::array kOwnColumns{
-    "strategy",      "framework",   "cluster",         "partition",
-    "gpu",           "gpus",        "nodes",           "gpus_per_node",
-    "tensor_parallel", "pipeline_parallel",
-    "data_parallel", "micro_batch", "accumulate",      "global_batch"};
+    "strategy",      "framework",   "cluster",       "partition",       "gpu",
+    "gpus",          "nodes",       "gpus_per_node", "tensor_parallel", "pipeline_parallel",
+    "data_parallel", "micro_batch", "accumulate",    "global_batch"};
 
 }  // namespace
 

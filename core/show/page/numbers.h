@@ -38,8 +38,8 @@ struct Numbers {
 Numbers numbers_of(const record::Record& record);
 
 // The names under which runs are compared.
-std::string strategy_of(const record::Record& record);  // or framework
-std::string model_of(const record::Record& record);     // its name, or its size; empty: not known
+std::string strategy_of(const record::Record& record);    // or framework
+std::string model_of(const record::Record& record);       // its name, or its size; empty: not known
 std::string size_class_of(const record::Record& record);  // its name, or about which size
 
 // The settings in which the records differ, besides those that have a column of their own.

@@ -32,9 +32,9 @@ struct Answer {
 // Everything that a report shows.
 struct Page {
   std::string title;
-  std::string doc;      // a sentence below the title
-  std::string command;  // that made it
-  std::string created;  // date and time
+  std::string doc;              // a sentence below the title
+  std::string command;          // that made it
+  std::string created;          // date and time
   std::vector<Answer> answers;  // one of each experiment
   int refresh_seconds = 0;      // the page loads itself again; 0: never
   std::vector<record::Record> records;
@@ -44,8 +44,8 @@ struct Page {
   std::vector<Attachment> attachments;
 };
 
-// Runs in the table and the charts of a page, of which a browser makes a page of 10 MB. Of more there are
-// those that ran, then the best of each strategy and size in turn.
+// Runs in the table and the charts of a page, of which a browser makes a page of 10 MB. Of more
+// there are those that ran, then the best of each strategy and size in turn.
 inline constexpr std::size_t kMostRuns = 2000;
 
 // One HTML file that needs nothing else. Any text may be in the records: all of it is escaped.
@@ -55,8 +55,8 @@ std::string html(const Page& page);
 // measured, as a picture of its own that follows the reader's light or dark mode.
 std::string svg(const Page& page);
 
-// Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids are
-// in apart are hollow. Calibrate says with which constants.
+// Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids
+// are in apart are hollow. Calibrate says with which constants.
 std::string svg(const std::vector<published::Judged>& rows, const std::set<std::string>& apart,
                 const published::Scores& scores, const std::string& calibrate);
 

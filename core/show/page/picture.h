@@ -17,7 +17,8 @@ inline constexpr double kPictureWidth = 900;
 inline constexpr std::array kColours{"#2e86c1", "#e69f00", "#009e73", "#cc79a7",
                                      "#d55e00", "#56b4e9", "#8a8a8a"};
 
-// The logarithm of an interval, with a margin in decades on both sides, on a stretch of the picture.
+// The logarithm of an interval, with a margin in decades on both sides, on a stretch of the
+// picture.
 class LogScale {
  public:
   LogScale(double low, double high, double margin, double from, double to);

@@ -95,7 +95,8 @@ std::string budget_bar(const Budget& budget) {
 std::string list_of(const Pairs& pairs) {
   std::string out = "<dl>\n";
   for (const auto& [name, value] : pairs)
-    ((((out += "<div><dt>") += escape(name, kLongestName)) += "</dt><dd>") += escape(value)) += "</dd></div>\n";
+    ((((out += "<div><dt>") += escape(name, kLongestName)) += "</dt><dd>") += escape(value)) +=
+        "</dd></div>\n";
   return out + "</dl>\n";
 }
 

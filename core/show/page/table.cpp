@@ -60,8 +60,8 @@ std::string shown(const Filled& filled, const Cell& cell) {
 void head(std::string& out, const Column& column) {
   fmt::format_to(
       std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}{}>{}{}</th>)", column.name,
-      column.is_hidden ? " data-detail" : "",
-      column.is_number ? R"( class="number")" : "", column.has_choices ? " data-choices" : "",
+      column.is_hidden ? " data-detail" : "", column.is_number ? R"( class="number")" : "",
+      column.has_choices ? " data-choices" : "",
       column.title.empty() ? "" : fmt::format(R"( title="{}")", escape(column.title)),
       escape(column.head),
       column.under.empty() ? "" : fmt::format(" <small>{}</small>", escape(column.under)));
@@ -102,7 +102,8 @@ void cell(std::string& out, const record::Record& record, const Filled& filled, 
 std::string of_how_many(const std::vector<Line>& lines, std::size_t left_out) {
   if (left_out == 0) return "";
   return fmt::format(
-      "<p class=\"note\">{} of {} runs are on this page: those that ran, and the best of each strategy and "
+      "<p class=\"note\">{} of {} runs are on this page: those that ran, and the best of each "
+      "strategy and "
       "size. <code>orch report --format csv</code> lists all.</p>\n",
       group_digits(static_cast<double>(lines.size())),
       group_digits(static_cast<double>(lines.size() + left_out)));
@@ -132,7 +133,8 @@ std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& c
     else if (columns.empty() || !filled.is_empty())
       columns.push_back(std::move(filled));
   }
-  std::string out = "<section id=\"runs\"><h2>Runs</h2>\n" + of_how_many(lines, left_out) + same(common) +
+  std::string out = "<section id=\"runs\"><h2>Runs</h2>\n" + of_how_many(lines, left_out) +
+                    same(common) +
                     R"(<div id="controls" class="controls"></div>
 <p id="shown" role="status" aria-live="polite"></p>
 <div class="box" role="region" aria-label="Table of runs" tabindex="0">

@@ -1,5 +1,3 @@
-#include "core/show/tables/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/tie.h"
+#include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
@@ -33,7 +32,8 @@ std::string who(const Planned& planned, const Runs& runs) {
   Parts parts;
   if (const auto variant = plan::variant(run); !variant.empty() && has_variants(planned, runs))
     parts.push_back(variant);
-  if (run.layout.tensor_parallel > 1) parts.push_back(fmt::format("TP {}", run.layout.tensor_parallel));
+  if (run.layout.tensor_parallel > 1)
+    parts.push_back(fmt::format("TP {}", run.layout.tensor_parallel));
   if (run.layout.pipeline_parallel > 1)
     parts.push_back(fmt::format("PP {}", run.layout.pipeline_parallel));
   parts.push_back(fmt::format("micro-batch {}", run.batch.micro_batch));
@@ -49,8 +49,7 @@ std::string end_of(const Planned& planned, const plan::Experiment& experiment) {
 std::string price_and_end(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
   auto out = run.steps > 0
-                 ? plural(run.steps, "step") + " in " +
-                       format_seconds(planned.job_days() * kDay)
+                 ? plural(run.steps, "step") + " in " + format_seconds(planned.job_days() * kDay)
                  : format_tokens(run.tokens) + " tokens in " + days_text(planned.estimate);
   out += ", " + amount(planned.job_hours()) + " GPU-hours";
   if (const double all = experiment.budget.gpu_hours; all > 0)
@@ -64,16 +63,19 @@ bool breaks(const Planned* run, const plan::Experiment& experiment) {
   return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
 }
 
-// The fastest of every other strategy, or the first to end; where the best keeps the limits, one that keeps them
-// too, if there is one.
-const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment, bool over = false) {
+// The fastest of every other strategy, or the first to end; where the best keeps the limits, one
+// that keeps them too, if there is one.
+const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment,
+                               bool over = false) {
   const auto& best = *runs.front();
   const bool by_date = !experiment.calendar.windows.empty();
   const Planned* found = nullptr;
   for (const auto* run : runs) {
     const bool counts = fits(run) && run->run.strategy->name != best.run.strategy->name &&
                         (by_date || over || !breaks(run, experiment) || breaks(&best, experiment));
-    if (counts && (!found || (!by_date && run->estimate.days_to_train < found->estimate.days_to_train))) found = run;
+    if (counts &&
+        (!found || (!by_date && run->estimate.days_to_train < found->estimate.days_to_train)))
+      found = run;
   }
   return found || over ? found : best_of_another(runs, experiment, true);
 }
@@ -109,15 +111,18 @@ std::string broken_limits(const Planned& run, const plan::Experiment& experiment
 std::string lead(const Planned& best, const Planned* other, const plan::Experiment& experiment) {
   if (other == nullptr) return "";
   if (!experiment.calendar.windows.empty())
-    return fmt::format("; {} at its best is done {}", other->run.strategy->name, end_of(*other, experiment));
+    return fmt::format("; {} at its best is done {}", other->run.strategy->name,
+                       end_of(*other, experiment));
   const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
   const auto name = other->run.strategy->name + " at its best, " + days_text(other->estimate) + ",";
   const bool over = breaks(other, experiment) && !breaks(&best, experiment);
-  const auto limit = over ? " and breaks the limit of " + broken_limits(*other, experiment) : std::string();
+  const auto limit =
+      over ? " and breaks the limit of " + broken_limits(*other, experiment) : std::string();
   if (ratio.low <= 1) return "; " + name + " may be as fast" + limit;
   return fmt::format("; {} takes {}{}", name,
                      ratio.value < 1.1 ? times_text(ratio.value) + " longer"
-                                       : times_text(ratio.value) + " as long", limit);
+                                       : times_text(ratio.value) + " as long",
+                     limit);
 }
 
 // As they are ranked: up to the first that can be told from it.
@@ -143,11 +148,11 @@ std::string ground(const plan::Estimate& estimate) {
 std::string change(const Planned& best, const Planned* other, std::size_t ties) {
   if (other != nullptr) {
     const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
-    if (ratio.low <= 1)
-      return "some steps of both strategies would tell them apart";
-    return fmt::format("{} would be first if it were {} faster than estimated (the ratio is {:.2f} to "
-                       "{:.2f} in nine of ten cases)",
-                       other->run.strategy->name, times_text(ratio.value), ratio.low, ratio.high);
+    if (ratio.low <= 1) return "some steps of both strategies would tell them apart";
+    return fmt::format(
+        "{} would be first if it were {} faster than estimated (the ratio is {:.2f} to "
+        "{:.2f} in nine of ten cases)",
+        other->run.strategy->name, times_text(ratio.value), ratio.low, ratio.high);
   }
   return ties > 0 ? "some steps of each would tell" : "";
 }
@@ -176,8 +181,9 @@ bool offloads(const Planned& planned) {
   return !where.empty() && where != "none";
 }
 
-// What is recommended first: of what fits, what keeps the limits; where nodes come and go, what ends first;
-// of those that cannot be told from the fastest, what is simpler; the others as they are ranked.
+// What is recommended first: of what fits, what keeps the limits; where nodes come and go, what
+// ends first; of those that cannot be told from the fastest, what is simpler; the others as they
+// are ranked.
 Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   const auto& calendar = experiment.calendar;
   const auto simplicity = [&](const Planned& planned) {
@@ -187,30 +193,36 @@ Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   std::vector<std::tuple<bool, bool, double, int, std::size_t>> keys;
   for (std::size_t i = 0; i < ranked.size(); ++i)
     keys.emplace_back(!fits(ranked[i]), breaks(ranked[i], experiment),
-                      calendar.windows.empty() ? 0 : calendar.calendar_days(ranked[i]->portions(ranked[i]->job_days())),
+                      calendar.windows.empty()
+                          ? 0
+                          : calendar.calendar_days(ranked[i]->portions(ranked[i]->job_days())),
                       offloads(*ranked.front()) ? simplicity(*ranked[i]) : 0, i);
   std::ranges::sort(keys);
   return mapped(keys, [&](const auto& key) { return ranked[std::get<4>(key)]; });
 }
 
 // Why it is not the fastest.
-std::string instead_of(const Planned& fastest, const Runs& runs, const plan::Experiment& experiment) {
+std::string instead_of(const Planned& fastest, const Runs& runs,
+                       const plan::Experiment& experiment) {
   if (&fastest == runs.front()) return "";
   const bool for_limits = breaks(&fastest, experiment) && !breaks(runs.front(), experiment);
   return fmt::format("the fastest, {}, {}", who(fastest, runs),
                      for_limits ? "breaks the limit of " + broken_limits(fastest, experiment)
-                     : experiment.calendar.windows.empty() ? "offloads, and may be no faster"
-                                                           : "is done " + end_of(fastest, experiment));
+                     : experiment.calendar.windows.empty()
+                         ? "offloads, and may be no faster"
+                         : "is done " + end_of(fastest, experiment));
 }
 
 // Of the device's memory or of the host's, whichever lacks more.
 double needed_share(const Planned* run) {
   const auto& e = run->estimate;
-  return std::max(e.peak_memory / e.usable_memory, e.host_memory / run->run.partition->host_memory.value);
+  return std::max(e.peak_memory / e.usable_memory,
+                  e.host_memory / run->run.partition->host_memory.value);
 }
 
 const Nearby* nearby_of(const Runs& runs, const std::vector<Nearby>& all) {
-  const auto found = std::ranges::find_if(all, [&](const Nearby& each) { return contains(runs, each.listed); });
+  const auto found =
+      std::ranges::find_if(all, [&](const Nearby& each) { return contains(runs, each.listed); });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -218,24 +230,27 @@ std::string nothing_fits(const Runs& runs) {
   const auto& least = **std::ranges::min_element(runs, {}, needed_share);
   const auto& e = least.estimate;
   const bool host = e.peak_memory <= e.usable_memory;
-  return fmt::format("nothing fits as it is: the closest, {}, needs {:.1f} of {:.1f} GiB{}", who(least, runs),
-                     (host ? e.host_memory : e.peak_memory) / kGiB,
+  return fmt::format("nothing fits as it is: the closest, {}, needs {:.1f} of {:.1f} GiB{}",
+                     who(least, runs), (host ? e.host_memory : e.peak_memory) / kGiB,
                      (host ? least.run.partition->host_memory.value : e.usable_memory) / kGiB,
                      host ? " on the host" : "");
 }
 
 // By its strategy, where that tells it from the others.
 std::string listed_text(const Planned& listed, const Runs& runs) {
-  const bool alone = std::ranges::all_of(runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
+  const bool alone = std::ranges::all_of(
+      runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
   return alone && !has_variants(listed, runs) ? listed.run.strategy->name : who(listed, runs);
 }
 
 // With what would fit, where that is known.
-Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
+Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby,
+                   const plan::Experiment& experiment) {
   const auto* found = nearby_of(runs, nearby);
   if (!found) return {nothing_fits(runs) + ".", "", ""};
   const auto& [planned, listed, changes] = *found;
-  const auto name = planned.run.gpus == listed->run.gpus ? listed_text(*listed, runs) : listed->run.strategy->name;
+  const auto name = planned.run.gpus == listed->run.gpus ? listed_text(*listed, runs)
+                                                         : listed->run.strategy->name;
   return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), name,
                       and_list(found->changes), price_and_end(found->planned, experiment)),
           ground(found->planned.estimate) + ".", ""};
@@ -247,16 +262,19 @@ std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
   for (const auto& each : nearby)
     if (contains(runs, each.listed) && !fits(each.listed))
       parts.push_back(fmt::format("{}, which does not fit as it is listed, reaches {} days with {}",
-                                  each.listed->run.strategy->name, amount(each.planned.estimate.days_to_train),
+                                  each.listed->run.strategy->name,
+                                  amount(each.planned.estimate.days_to_train),
                                   and_list(each.changes)));
     else if (contains(runs, each.listed))
-      parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", listed_text(*each.listed, runs),
-                                  amount(each.planned.estimate.days_to_train),
-                                  amount(each.listed->estimate.days_to_train), and_list(each.changes)));
+      parts.push_back(
+          fmt::format("{} reaches {} days instead of {} with {}", listed_text(*each.listed, runs),
+                      amount(each.planned.estimate.days_to_train),
+                      amount(each.listed->estimate.days_to_train), and_list(each.changes)));
   return parts.empty() ? "" : join(parts, "; ") + ".";
 }
 
-Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
+Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby,
+                 const plan::Experiment& experiment) {
   const auto runs = by_preference(ranked, experiment);
   const auto& best = *runs.front();
   if (!fits(&best)) return without_fit(runs, nearby, experiment);
@@ -265,10 +283,10 @@ Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const pl
   const auto ties = by_date ? 0 : ties_of(runs, experiment);
   Parts parts{ground(best.estimate)};
   for (auto& text : others_text(best.estimate)) parts.push_back(std::move(text));
-  if (ties > 0)
-    parts.push_back(plural(ties, "more run") + " may be as fast");
-  for (auto part : {instead_of(*ranked.front(), runs, experiment), by_date ? "" : change(best, other, ties),
-                    tightness(best.estimate), limits(best, experiment)})
+  if (ties > 0) parts.push_back(plural(ties, "more run") + " may be as fast");
+  for (auto part :
+       {instead_of(*ranked.front(), runs, experiment), by_date ? "" : change(best, other, ties),
+        tightness(best.estimate), limits(best, experiment)})
     if (!part.empty()) parts.push_back(std::move(part));
   return {fmt::format("{} is best: {}{}.", who(best, runs), price_and_end(best, experiment),
                       lead(best, other, experiment)),
@@ -285,14 +303,16 @@ Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
   const auto groups = by_question(result);
   if (groups.size() == 1) return answer_of(result.runs, result.nearby, *result.experiment);
-  constexpr std::size_t kMost = 3;  // of which it is said how sure they are: the last ones, which are the largest
+  constexpr std::size_t kMost =
+      3;  // of which it is said how sure they are: the last ones, which are the largest
   Parts bests, sure, nearby;
   for (const auto& runs : groups) {
     const auto& first = *by_preference(runs, *result.experiment).front();
     const auto found = answer_of(runs, result.nearby, *result.experiment);
     const auto about = question_text(runs, result) + ": ";
-    bests.push_back(about + (fits(&first) ? who(first, runs) + ", " + price_and_end(first, *result.experiment)
-                                          : found.best.substr(0, found.best.size() - 1)));
+    bests.push_back(
+        about + (fits(&first) ? who(first, runs) + ", " + price_and_end(first, *result.experiment)
+                              : found.best.substr(0, found.best.size() - 1)));
     if (!found.sure.empty()) sure.push_back(about + found.sure);
     if (!found.nearby.empty()) nearby.push_back(about + found.nearby);
   }
@@ -300,8 +320,8 @@ Answer answer(const RankedRuns& result) {
     sure.erase(sure.begin(), sure.end() - kMost);
     sure.push_back(fmt::format("The other {}: orch explain.", all - kMost));
   }
-  return {"the best of each " + and_list(what_differs(result)) + ": " + join(bests, "; ") + ".", join(sure, " "),
-          join(nearby, " ")};
+  return {"the best of each " + and_list(what_differs(result)) + ": " + join(bests, "; ") + ".",
+          join(sure, " "), join(nearby, " ")};
 }
 
 }  // namespace orch::tables

@@ -17,7 +17,8 @@ std::string price(const Planned& run, const Experiment& experiment) {
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} %)", group_digits(100 * run.job_hours() / all));
   out += fmt::format(" and {:.1f} days", run.job_days());
-  if (run.run.steps > 0) out += fmt::format(" for {} steps", group_digits(static_cast<double>(run.run.steps)));
+  if (run.run.steps > 0)
+    out += fmt::format(" for {} steps", group_digits(static_cast<double>(run.run.steps)));
   const double stretched = experiment.calendar.calendar_days(run.portions(run.job_days()));
   if (experiment.calendar.stretches()) out += fmt::format(", {:.1f} on the calendar", stretched);
   return out;
@@ -35,8 +36,7 @@ std::string against_deadline(const plan::Estimate& estimate, const Experiment& e
   if (end) {
     const auto days = (deadline - *end).count();
     out = days == 0 ? "on the day of the deadline"
-                    : fmt::format("{} {} the deadline",
-                                  plural(std::abs(days), "day"),
+                    : fmt::format("{} {} the deadline", plural(std::abs(days), "day"),
                                   days > 0 ? "before" : "after");
   }
   const bool at_risk = low && *low <= deadline && !(high && *high <= deadline);
@@ -55,8 +55,7 @@ std::string first_to_end(const RankedRuns& result) {
     if (run->estimate.fit != plan::Fit::oom && days(run) < days(first)) first = run;
   if (first == result.runs.front()) return "";
   return fmt::format("\nthe first to end is {} on {}: it {}", first->run.strategy->name,
-                     plural(first->run.nodes, "node"),
-                     when_text(calendar, first->estimate));
+                     plural(first->run.nodes, "node"), when_text(calendar, first->estimate));
 }
 
 }  // namespace
@@ -107,24 +106,24 @@ Verdict budget_verdict(const RankedRuns& result) {
   auto text = fmt::format("budget of {}: kept by {} of {} that fit", limits_text(experiment.budget),
                           within, plural(fitting, "run"));
   if (at_risk_within > 0)
-    text += fmt::format(", {} of them at risk (a limit lies within the 90 % range)", at_risk_within);
+    text +=
+        fmt::format(", {} of them at risk (a limit lies within the 90 % range)", at_risk_within);
   if (at_risk > at_risk_within)
-    text += fmt::format("; {} more may keep it, at the low end of the range", at_risk - at_risk_within);
+    text +=
+        fmt::format("; {} more may keep it, at the low end of the range", at_risk - at_risk_within);
   text += "; the cheapest takes " + price(*cheapest, experiment);
   return {text, within == 0};
 }
 
 std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate) {
-  const auto day = [&](double days) {
-    return day_text(calendar.end(estimate.portions(days)));
-  };
+  const auto day = [&](double days) { return day_text(calendar.end(estimate.portions(days))); };
   const auto range = estimate.range_of(estimate.days_to_train);
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
   const auto begins = "begins " + day_text(calendar.date(spans.front().from));
   if (!calendar.end(estimate.portions(range.low)))
     return begins + " and never ends: the calendar has no days for all of it";
-  return fmt::format("{} and ends {} ({} to {})", begins, day(estimate.days_to_train), day(range.low),
-                     day(range.high));
+  return fmt::format("{} and ends {} ({} to {})", begins, day(estimate.days_to_train),
+                     day(range.low), day(range.high));
 }
 
 std::string dates_text(const RankedRuns& result) {

@@ -13,9 +13,10 @@ template <class Row, class Of>  // const record::Record&(const Row&)
 void add_quantities(show::Columns<Row>& to, Of record_of) {
   using Read = record::Quantity::Value (*)(const record::Quantity&, const record::Record&);
   const auto add = [&](const record::Quantity& quantity, const std::string& prefix, Read read) {
-    auto& column = to.add(prefix + std::string(quantity.name), [&quantity, read, record_of](const Row& row) {
-      return quantity_cell(quantity, read(quantity, record_of(row)));
-    });
+    auto& column =
+        to.add(prefix + std::string(quantity.name), [&quantity, read, record_of](const Row& row) {
+          return quantity_cell(quantity, read(quantity, record_of(row)));
+        });
     if (!quantity.range.empty()) column.range = prefix + std::string(quantity.range);
   };
   for (const auto& quantity : record::quantities()) {

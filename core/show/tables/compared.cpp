@@ -113,13 +113,16 @@ show::Table compared_table(std::string name, std::string title, Comparison compa
   items.push_back(std::move(comparison.sum));
   items.push_back(std::move(comparison.total));
   show::Columns<Compared> columns(std::move(items));
-  columns.add("measured", "measured", 0, [bytes](const Compared& item) { return cell(item.measured, bytes); });
-  columns.add("estimated", "estimated", 0, [bytes](const Compared& item) { return cell(item.estimated, bytes); });
+  columns.add("measured", "measured", 0,
+              [bytes](const Compared& item) { return cell(item.measured, bytes); });
+  columns.add("estimated", "estimated", 0,
+              [bytes](const Compared& item) { return cell(item.estimated, bytes); });
   columns.add("error_percent", "error", 0, [](const Compared& item) -> show::Cell {
     return {item.error() ? show::Value(*item.error()) : show::Value(), item.error_text()};
   });
   columns.add("name", "item", 0, [](const Compared& item) -> show::Cell {
-    return {show::Value(item.name), item.name + (item.measured ? "" : " (not measured)") + (item.estimated ? "" : " (not estimated)")};
+    return {show::Value(item.name), item.name + (item.measured ? "" : " (not measured)") +
+                                        (item.estimated ? "" : " (not estimated)")};
   });
   columns.add("parts", [](const Compared& item) { return join(item.parts, "; "); });
   return columns.table(std::move(name), std::move(title));
@@ -152,8 +155,8 @@ Comparison compare_time(const plan::Estimate& estimate, const record::Measuremen
   return out;
 }
 
-// Trainers say of each item on the host that it is there; where the device is the host, the estimate
-// has them among the others.
+// Trainers say of each item on the host that it is there; where the device is the host, the
+// estimate has them among the others.
 Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.memory_items;

@@ -25,7 +25,8 @@ struct Line {
   std::string shown, share, name, kind, formula;
 };
 
-show::Table items_table(std::string name, std::string title, const char* unit, std::vector<Line> lines) {
+show::Table items_table(std::string name, std::string title, const char* unit,
+                        std::vector<Line> lines) {
   show::Columns<Line> columns(std::move(lines));
   columns.add(unit, unit, 0, [](const Line& line) -> Cell { return {line.amount, line.shown}; });
   columns.add("", "share", 0, [](const Line& line) { return line.share; });
@@ -39,19 +40,22 @@ show::Table time_table(const plan::Estimate& estimate) {
   std::vector<Line> lines;
   double sum = 0;
   const auto add = [&](double seconds, const plan::Item& item) {
-    lines.push_back({seconds, fmt::format("{:.4f}", seconds), share(seconds, estimate.step_seconds), item.name, item.kind, item.formula});
+    lines.push_back({seconds, fmt::format("{:.4f}", seconds), share(seconds, estimate.step_seconds),
+                     item.name, item.kind, item.formula});
   };
   for (const auto& item : estimate.time) add(item.amount, item), sum += item.amount;
   add(sum, {"one step", "sum", sum, ""});
   return items_table("time", "Time of one step, slowest stage", "seconds", std::move(lines));
 }
 
-show::Table memory_table(std::string name, std::string title, const std::vector<plan::Item>& items) {
+show::Table memory_table(std::string name, std::string title,
+                         const std::vector<plan::Item>& items) {
   std::vector<Line> lines;
   double sum = 0;
   for (const auto& item : items) sum += item.amount;
   const auto add = [&](const plan::Item& item) {
-    lines.push_back({std::llround(item.amount), group_digits(item.amount), share(item.amount, sum), item.name, item.kind, item.formula});
+    lines.push_back({std::llround(item.amount), group_digits(item.amount), share(item.amount, sum),
+                     item.name, item.kind, item.formula});
   };
   for (const auto& item : items) add(item);
   add({format_gib(sum) + " GiB", "sum", sum, ""});
@@ -60,11 +64,17 @@ show::Table memory_table(std::string name, std::string title, const std::vector<
 
 show::Table stages_table(const plan::Estimate& estimate) {
   show::Columns<plan::StageMemory> columns(estimate.memory);
-  columns.add("", "stages", 0, [](const auto& stage) -> Cell { return stages_text(stage.first_stage, stage.last_stage); });
+  columns.add("", "stages", 0, [](const auto& stage) -> Cell {
+    return stages_text(stage.first_stage, stage.last_stage);
+  });
   columns.add("first_stage", "", 0, [](const auto& stage) -> Cell { return stage.first_stage; });
   columns.add("last_stage", "", 0, [](const auto& stage) -> Cell { return stage.last_stage; });
-  columns.add("bytes", "GiB", 0, [](const auto& stage) -> Cell { return {Value(static_cast<std::int64_t>(std::llround(stage.total))), format_gib(stage.total)}; });
-  columns.add("", "of usable", 0, [&](const auto& stage) -> Cell { return share(stage.total, estimate.usable_memory); });
+  columns.add("bytes", "GiB", 0, [](const auto& stage) -> Cell {
+    return {Value(static_cast<std::int64_t>(std::llround(stage.total))), format_gib(stage.total)};
+  });
+  columns.add("", "of usable", 0, [&](const auto& stage) -> Cell {
+    return share(stage.total, estimate.usable_memory);
+  });
   auto out = columns.table("stages", "Memory by stage (--format json has the items of each)");
   if (estimate.memory.size() < 2)
     for (auto& column : out.columns) column.title.clear();
@@ -80,8 +90,10 @@ show::Table stage_items_table(const plan::Estimate& estimate) {
   };
   std::vector<Held> all;
   for (const auto& stage : estimate.memory) {
-    for (const auto& item : stage.items) all.push_back({stage.first_stage, stage.last_stage, "device", &item});
-    for (const auto& item : stage.host) all.push_back({stage.first_stage, stage.last_stage, "host", &item});
+    for (const auto& item : stage.items)
+      all.push_back({stage.first_stage, stage.last_stage, "device", &item});
+    for (const auto& item : stage.host)
+      all.push_back({stage.first_stage, stage.last_stage, "host", &item});
   }
   show::Columns<Held> columns(std::move(all));
   columns.add("first_stage", [](const Held& of) { return of.first; });
@@ -95,7 +107,8 @@ show::Table stage_items_table(const plan::Estimate& estimate) {
 
 std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p) {
   if (p.run.layout.pipeline_parallel == 1) return "Memory of one GPU, the fullest";
-  return fmt::format("Memory of one GPU, stage{} {}, the fullest", fullest.first_stage == fullest.last_stage ? "" : "s",
+  return fmt::format("Memory of one GPU, stage{} {}, the fullest",
+                     fullest.first_stage == fullest.last_stage ? "" : "s",
                      stages_text(fullest.first_stage, fullest.last_stage));
 }
 
@@ -108,7 +121,8 @@ std::string choice_text(const plan::Run& run) {
   const auto parts = mapped(stacks, [&](const plan::OnStack* on) {
     return fmt::format("{} {:.2f}", on->stack->name, far(on));
   });
-  return fmt::format("  how far its rows are (machine, sizes, settings, date): {}\n", join(parts, ", "));
+  return fmt::format("  how far its rows are (machine, sizes, settings, date): {}\n",
+                     join(parts, ", "));
 }
 
 std::string head(const plan::Planned& p) {
@@ -121,7 +135,8 @@ std::string head(const plan::Planned& p) {
   out += fmt::format(
       "  {}: {} parameters{}; {} layers x {} hidden, {} heads of {}{}, vocabulary {}, {} tokens\n",
       r.model.name, group_digits(r.model.params()),
-      r.model.mixture() ? fmt::format(", {} for a token", group_digits(r.model.active_params())) : "",
+      r.model.mixture() ? fmt::format(", {} for a token", group_digits(r.model.active_params()))
+                        : "",
       r.model.layers, r.model.hidden, r.model.heads, r.model.head_dim,
       r.model.kv_heads != r.model.heads ? fmt::format(" on {} of keys and values", r.model.kv_heads)
                                         : "",
@@ -131,8 +146,8 @@ std::string head(const plan::Planned& p) {
       "samples\n",
       r.layout.tensor_parallel, r.layout.pipeline_parallel,
       r.layout.context_parallel > 1 ? fmt::format(" x context {}", r.layout.context_parallel) : "",
-      r.layout.data_parallel,
-      r.batch.micro_batch, r.batch.accumulate, r.layout.data_parallel, r.batch.global_batch);
+      r.layout.data_parallel, r.batch.micro_batch, r.batch.accumulate, r.layout.data_parallel,
+      r.batch.global_batch);
   out += fmt::format(
       "  step {:.4g} s, {} tokens/s, {:.4g} days per 100B tokens, {:.4g} days and {} GPU-hours for "
       "{} tokens\n",
@@ -170,11 +185,14 @@ std::string place_text(const plan::Calendar& calendar, double days) {
 
 // What the supervisor of a local run noted of the machine; empty: nothing.
 std::string machine_note(const record::Measurement& measured) {
-  const auto noted = [&](const char* name) { return record::measured(*record::find_quantity(name), measured); };
+  const auto noted = [&](const char* name) {
+    return record::measured(*record::find_quantity(name), measured);
+  };
   std::vector<std::string> parts;
   if (const auto others = noted("others_share"))
-    parts.push_back(fmt::format("other programs used {:.0f} % of the machine{}", 100 * others->value,
-                                others->value < record::kBusyShare ? "" : ": measure again when it is idle"));
+    parts.push_back(
+        fmt::format("other programs used {:.0f} % of the machine{}", 100 * others->value,
+                    others->value < record::kBusyShare ? "" : ": measure again when it is idle"));
   if (const auto clock = noted("clock_mhz"))
     parts.push_back(fmt::format("its clock was {} MHz", group_digits(clock->value)));
   return parts.empty() ? "" : "While it trained, " + join(parts, "; ");
@@ -188,9 +206,12 @@ show::Table quantities_table(const plan::Planned& p) {
   show::Columns<record::Quantity> columns(std::move(known));
   columns.add("", "quantity", 0, [](const auto& quantity) -> Cell { return quantity.title; });
   columns.add("name", "", 0, [](const auto& quantity) -> Cell { return quantity.name; });
-  columns.add("estimated", "estimated", 0, [&p](const auto& quantity) {
-    return quantity_cell(quantity, record::estimated(quantity, p.estimate));
-  }).range = "estimated";
+  columns
+      .add("estimated", "estimated", 0,
+           [&p](const auto& quantity) {
+             return quantity_cell(quantity, record::estimated(quantity, p.estimate));
+           })
+      .range = "estimated";
   columns.add("", "90 % range", 0, [&p](const auto& quantity) -> Cell {
     const auto value = record::estimated(quantity, p.estimate);
     const auto text = [&](double number) { return quantity_text(quantity.unit, number); };
@@ -211,7 +232,9 @@ show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
   one.rejected = &kNone;
   auto out = show::for_programs(runs_table(one, 0));
   for (auto& column : out.columns)
-    column.cell = [experiment, read = std::move(column.cell)](std::size_t row) { return read(row); };
+    column.cell = [experiment, read = std::move(column.cell)](std::size_t row) {
+      return read(row);
+    };
   return out;
 }
 
@@ -224,7 +247,8 @@ show::Table schedule_table(const plan::Estimate& estimate, const plan::Calendar&
   };
   std::vector<Row> rows;
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
-  for (std::size_t i = 0; i < estimate.schedule.size(); ++i) rows.push_back({estimate.schedule[i], spans[i], i + 1});
+  for (std::size_t i = 0; i < estimate.schedule.size(); ++i)
+    rows.push_back({estimate.schedule[i], spans[i], i + 1});
   show::Columns<Row> columns(std::move(rows));
   const auto number = [&](const char* name, auto read) { columns.add(name, read); };
   const auto text = [&](const char* title, auto read) { columns.add("", title, 0, read); };
@@ -233,29 +257,44 @@ show::Table schedule_table(const plan::Estimate& estimate, const plan::Calendar&
     return {date ? Value(format_date(*date)) : Value(), place_text(calendar, days)};
   };
   columns.add("phase", "phase", 0, [](const Row& s) { return s.phase; });
-  text("batch", [](const Row& s) { return span_text(std::to_string(s.first_batch), std::to_string(s.last_batch)); });
+  text("batch", [](const Row& s) {
+    return span_text(std::to_string(s.first_batch), std::to_string(s.last_batch));
+  });
   number("first_batch", [](const Row& s) { return s.first_batch; });
   number("last_batch", [](const Row& s) { return s.last_batch; });
   number("samples", [](const Row& s) { return s.samples; });
   columns.add("nodes", "nodes", 0, [](const Row& s) { return s.nodes; });
   number("gpus", [](const Row& s) { return s.gpus; });
   number("data_parallel", [](const Row& s) { return s.data_parallel; });
-  columns.add("tokens", "tokens", 0, [](const Row& s) -> Cell { return {Value(s.tokens), format_tokens(s.tokens)}; });
-  text("step s", [](const Row& s) { return span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)); });
+  columns.add("tokens", "tokens", 0, [](const Row& s) -> Cell {
+    return {Value(s.tokens), format_tokens(s.tokens)};
+  });
+  text("step s", [](const Row& s) {
+    return span_text(significant(s.first_step_seconds), significant(s.last_step_seconds));
+  });
   number("first_step_seconds", [](const Row& s) { return s.first_step_seconds; });
   number("last_step_seconds", [](const Row& s) { return s.last_step_seconds; });
-  columns.add("tflops_per_gpu", "TFLOPs", 0, [](const Row& s) -> Cell { return {Value(s.tflops_per_gpu), significant(s.tflops_per_gpu)}; });
-  columns.add("seconds", "days", 0, [](const Row& s) -> Cell { return {Value(s.seconds), significant(s.seconds / kDay)}; });
+  columns.add("tflops_per_gpu", "TFLOPs", 0, [](const Row& s) -> Cell {
+    return {Value(s.tflops_per_gpu), significant(s.tflops_per_gpu)};
+  });
+  columns.add("seconds", "days", 0, [](const Row& s) -> Cell {
+    return {Value(s.seconds), significant(s.seconds / kDay)};
+  });
   number("gpu_hours", [](const Row& s) { return s.gpu_hours; });
   columns.add("from", "from", 0, [day](const Row& s) { return day(s.span.from); });
   columns.add("to", "to", 0, [day](const Row& s) { return day(s.span.to); });
   return columns.table("schedule", "Schedule");
 }
 
-show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar, const record::Measurement* measured) {
-  show::Answer out{p.run.id, head(p) + (calendar.start ? fmt::format("  {}\n", when_text(calendar, p.estimate)) : "")};
+show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar,
+                     const record::Measurement* measured) {
+  show::Answer out{
+      p.run.id,
+      head(p) + (calendar.start ? fmt::format("  {}\n", when_text(calendar, p.estimate)) : "")};
   const auto add = [&](show::Section section) { out.sections.push_back(std::move(section)); };
-  const auto say = [&](const char* kind, std::string text) { add(show::Findings{"", {{kind, std::move(text)}}}); };
+  const auto say = [&](const char* kind, std::string text) {
+    add(show::Findings{"", {{kind, std::move(text)}}});
+  };
   add(run_table(p, calendar));
   add(quantities_table(p));
   add(schedule_table(p.estimate, calendar));
@@ -272,11 +311,14 @@ show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar, con
                             format_bytes(p.run.partition->host_memory.value)));
   if (measured) {
     if (!measured->time_items.empty() || measured->step_seconds)
-      add(compared_table("measured_time", "Measured: seconds of one step", compare_time(p.estimate, *measured), false));
+      add(compared_table("measured_time", "Measured: seconds of one step",
+                         compare_time(p.estimate, *measured), false));
     if (!measured->memory_items.empty() || measured->peak_memory_bytes)
-      add(compared_table("measured_memory", "Measured: bytes of one rank", compare_memory(p.estimate, *measured), true));
+      add(compared_table("measured_memory", "Measured: bytes of one rank",
+                         compare_memory(p.estimate, *measured), true));
     if (auto host = compare_host_memory(p.estimate, *measured); !host.items.empty())
-      add(compared_table("measured_host_memory", "Measured: bytes of one rank on the host", std::move(host), true));
+      add(compared_table("measured_host_memory", "Measured: bytes of one rank on the host",
+                         std::move(host), true));
     say("machine", machine_note(*measured));
   }
   for (const auto& warning : p.run.warnings) say("warning", "warning: " + warning.text());

@@ -27,10 +27,12 @@ using Common = std::map<std::string, std::set<std::string>>;
 Common common_settings(const std::vector<const Planned*>& runs) {
   Common common;
   for (const auto* run : runs) {
-    if (const auto known = common.find(run->run.strategy->name); known != common.end() && known->second.empty())
+    if (const auto known = common.find(run->run.strategy->name);
+        known != common.end() && known->second.empty())
       continue;
     const auto mine = split(plan::variant(run->run), ' ');
-    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine.begin(), mine.end());
+    const auto [place, fresh] =
+        common.try_emplace(run->run.strategy->name, mine.begin(), mine.end());
     if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !contains(mine, s); });
   }
   for (auto& [strategy, settings] : common) settings.erase("");
@@ -58,7 +60,8 @@ void add_ranks(const RankedRuns& result, PlannedColumns& to) {
   const auto places = std::make_shared<const std::vector<Rank>>(ranks(result));
   to.add({"rank", result.runs.size() < 2 ? "" : "#", 0, [places](std::size_t row) -> Cell {
             const auto& rank = (*places)[row];
-            return {rank.place > 0 ? Value(static_cast<std::int64_t>(rank.place)) : Value(), rank.text()};
+            return {rank.place > 0 ? Value(static_cast<std::int64_t>(rank.place)) : Value(),
+                    rank.text()};
           }});
   to.add({"tie", "", 0, [places](std::size_t row) -> Cell { return (*places)[row].tie; }});
 }
@@ -66,10 +69,13 @@ void add_ranks(const RankedRuns& result, PlannedColumns& to) {
 // Parameters and tokens are counted, however many they are.
 Value counted(Value value) {
   const auto* real = std::get_if<double>(&value);
-  return real && *real == std::floor(*real) && std::abs(*real) < 1e18 ? Value(static_cast<std::int64_t>(*real)) : value;
+  return real && *real == std::floor(*real) && std::abs(*real) < 1e18
+             ? Value(static_cast<std::int64_t>(*real))
+             : value;
 }
 
-// A field of a run; with a rank it is for people, too, who are told it once where all runs share it.
+// A field of a run; with a rank it is for people, too, who are told it once where all runs share
+// it.
 void add_term(std::string_view name, std::optional<int> rank, PlannedColumns& to) {
   const auto& term = *plan::find_term(name);
   to.add(std::string(name), rank ? std::string(term.head) : "", rank.value_or(0),
@@ -87,8 +93,12 @@ void add_differing_sizes(PlannedColumns& to) {
     if (run.model != same->model) apart.emplace_back(same, &run);
   }
   for (const auto& term : plan::vocabulary()) {
-    if (to.has(term.name) || term.name == "params" || term.name == "seq" || !plan::is_of_model(term.name)) continue;
-    if (std::ranges::any_of(apart, [&](const auto& two) { return term.read(*two.first) != term.read(*two.second); }))
+    if (to.has(term.name) || term.name == "params" || term.name == "seq" ||
+        !plan::is_of_model(term.name))
+      continue;
+    if (std::ranges::any_of(apart, [&](const auto& two) {
+          return term.read(*two.first) != term.read(*two.second);
+        }))
       add_term(term.name, 1, to);
   }
 }
@@ -97,13 +107,14 @@ void add_differing_sizes(PlannedColumns& to) {
 void add_other_terms(PlannedColumns& to) {
   for (const auto& term : plan::vocabulary()) {
     if (!term.read || to.has(term.name)) continue;
-    const bool given = std::ranges::any_of(to.rows(), [&](const auto* p) { return plan::is_given(term.read(p->run)); });
+    const bool given = std::ranges::any_of(
+        to.rows(), [&](const auto* p) { return plan::is_given(term.read(p->run)); });
     if (given || !plan::is_of_model(term.name)) add_term(term.name, std::nullopt, to);
   }
 }
 
-// The parameters of all strategies in the experiment's order, whatever the ranking, besides those that are
-// fields of every run.
+// The parameters of all strategies in the experiment's order, whatever the ranking, besides those
+// that are fields of every run.
 void add_settings(const RankedRuns& result, PlannedColumns& to) {
   const auto add = [&](const plan::Strategy& strategy) {
     for (const auto& param : strategy.params)
@@ -122,7 +133,9 @@ void add_estimates(PlannedColumns& to) {
     if (!quantity.estimated) continue;
     const bool shown = quantity.rank != record::kUnshown;
     to.add(std::string(quantity.name), shown ? std::string(quantity.head) : "", quantity.rank,
-           [&quantity](const Planned& p) { return quantity_cell(quantity, record::estimated(quantity, p.estimate)); })
+           [&quantity](const Planned& p) {
+             return quantity_cell(quantity, record::estimated(quantity, p.estimate));
+           })
         .range = quantity.range;
     if (quantity.name == "days_to_train")
       to.add("", "90 % range", quantity.rank + 1, [](const Planned& p) -> Cell {
@@ -175,19 +188,32 @@ show::Table runs_table(const RankedRuns& result, std::size_t top) {
   const auto common = common_settings(result.runs);
   columns
       .add("strategy", "strategy", 0,
-           [common](const Planned& p) -> Cell { return {Value(p.run.strategy->name), strategy_text(p, common)}; })
+           [common](const Planned& p) -> Cell {
+             return {Value(p.run.strategy->name), strategy_text(p, common)};
+           })
       .gives_way = true;
   add_term("model", 1, columns);
   add_differing_sizes(columns);
   if (!columns.has("seq")) add_term("seq", 1, columns);
-  columns.add("partition", "partition", 1, [](const Planned& p) -> Cell {
-    return {Value(p.run.partition->name), p.run.cluster->name + "/" + p.run.partition->name};
-  }).shared = true;
-  for (const auto& [name, rank] : std::initializer_list<std::pair<const char*, int>>{
-           {"gpus", 0}, {"tensor_parallel", 1}, {"pipeline_parallel", 1}, {"data_parallel", 8},
-           {"micro_batch", 1}, {"accumulate", 1}, {"global_batch", 8}})
+  columns
+      .add("partition", "partition", 1,
+           [](const Planned& p) -> Cell {
+             return {Value(p.run.partition->name),
+                     p.run.cluster->name + "/" + p.run.partition->name};
+           })
+      .shared = true;
+  for (const auto& [name, rank] :
+       std::initializer_list<std::pair<const char*, int>>{{"gpus", 0},
+                                                          {"tensor_parallel", 1},
+                                                          {"pipeline_parallel", 1},
+                                                          {"data_parallel", 8},
+                                                          {"micro_batch", 1},
+                                                          {"accumulate", 1},
+                                                          {"global_batch", 8}})
     add_term(name, rank, columns);
-  columns.add("fit", "fit", 0, [](const Planned& p) -> Cell { return {Value(std::string(name(p.estimate.fit))), fit_text(p)}; });
+  columns.add("fit", "fit", 0, [](const Planned& p) -> Cell {
+    return {Value(std::string(name(p.estimate.fit))), fit_text(p)};
+  });
   add_estimates(columns);
   add_dates(result.experiment->calendar, columns);
   add_other_terms(columns);
@@ -195,12 +221,14 @@ show::Table runs_table(const RankedRuns& result, std::size_t top) {
   add_settings(result, columns);
   auto out = columns.table("runs");
   for (const auto& [strategy, settings] : common)
-    if (!settings.empty()) out.above.push_back(fmt::format("all {}: {}", strategy, fmt::join(settings, " ")));
+    if (!settings.empty())
+      out.above.push_back(fmt::format("all {}: {}", strategy, fmt::join(settings, " ")));
   const auto groups = by_question(result);
   std::vector<std::size_t> first;
   std::size_t begin = 0;
   for (const auto& group : groups) {
-    for (std::size_t i = 0; i < group.size() && (top == 0 || i < top); ++i) first.push_back(begin + i);
+    for (std::size_t i = 0; i < group.size() && (top == 0 || i < top); ++i)
+      first.push_back(begin + i);
     begin += group.size();
   }
   if (first.size() < out.rows) out.first = first, out.others = "slower ones";

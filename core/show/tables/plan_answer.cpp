@@ -18,13 +18,16 @@ std::string title(const RankedRuns& result) {
   if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
   if (result.runs.empty()) return out + "\nno run is left";
   const double tokens = result.runs.front()->run.tokens;
-  const bool same = std::ranges::all_of(result.runs, [&](const auto* run) { return run->run.tokens == tokens; });
+  const bool same =
+      std::ranges::all_of(result.runs, [&](const auto* run) { return run->run.tokens == tokens; });
   const auto apart = what_differs(result);
-  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}.", plural(result.runs.size(), "run"),
+  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}.",
+                     plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
                      apart.empty() ? "" : ", each " + and_list(apart) + " apart");
-  if (result.duplicates > 0) out += fmt::format(" {} described twice and counted once.", result.duplicates);
+  if (result.duplicates > 0)
+    out += fmt::format(" {} described twice and counted once.", result.duplicates);
   return out;
 }
 

@@ -58,7 +58,8 @@ std::string tied_strategies(const Runs& best) {
   return "strategies at their best: " + out + "\n";
 }
 
-// Of one question. Ties end at the first run that differs from the best beyond its range: places do not jump.
+// Of one question. Ties end at the first run that differs from the best beyond its range: places do
+// not jump.
 std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   std::vector<Rank> out(runs.size());
   bool may_tie = true;
@@ -80,7 +81,9 @@ std::string ties_in(const Runs& runs, Measure measure) {
   return (one_each ? "" : tied_runs(ranks_of(runs, measure), measure)) + tied_strategies(best);
 }
 
-std::string rows_text(std::int64_t rows) { return fmt::format(" ({} fitted)", plural(rows, "row")); }
+std::string rows_text(std::int64_t rows) {
+  return fmt::format(" ({} fitted)", plural(rows, "row"));
+}
 
 // " as megatron-deepspeed-2022 (949 rows fitted)"; nothing where no stack is known.
 std::string software_text(const Planned& run) {
@@ -100,7 +103,8 @@ std::string machine_text(const plan::Run& run) {
   if (const auto& measured = run.cluster->measured)
     return fmt::format("{} (measurements of {} on {})", name, measured->machine, measured->date);
   const std::string_view origin = partition.as_measured().efficiency.time_spread.origin;
-  if (origin.starts_with(kFitted)) return fmt::format("{} ({})", name, origin.substr(kFitted.size()));
+  if (origin.starts_with(kFitted))
+    return fmt::format("{} ({})", name, origin.substr(kFitted.size()));
   return name + " (datasheet, not calibrated)";
 }
 
@@ -120,7 +124,8 @@ std::string tie_text(std::size_t more, std::string_view noun, Measure measure) {
 
 std::vector<Runs> by_question(const RankedRuns& result) {
   std::vector<Runs> groups;
-  const auto questions = plan::questions_of(mapped(result.runs, [](const auto* planned) { return &planned->run; }));
+  const auto questions =
+      plan::questions_of(mapped(result.runs, [](const auto* planned) { return &planned->run; }));
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     if (i == 0 || (result.apart && questions[i] != questions[i - 1])) groups.emplace_back();
     groups.back().push_back(result.runs[i]);
@@ -130,13 +135,17 @@ std::vector<Runs> by_question(const RankedRuns& result) {
 
 std::vector<std::string> what_differs(const RankedRuns& result) {
   const auto& first = result.runs.front()->run;
-  const auto classes = plan::size_classes(mapped(result.runs, [](const auto* p) { return p->run.model.params(); }));
+  const auto classes =
+      plan::size_classes(mapped(result.runs, [](const auto* p) { return p->run.model.params(); }));
   const auto differs = [&](auto differ) { return std::ranges::any_of(result.runs, differ); };
   std::vector<std::string> out;
-  if (std::ranges::any_of(classes, [&](auto each) { return each != classes.front(); })) out.push_back("size");
-  if (differs([&](const auto* p) { return p->run.model.seq != first.model.seq; })) out.push_back("sequence length");
+  if (std::ranges::any_of(classes, [&](auto each) { return each != classes.front(); }))
+    out.push_back("size");
+  if (differs([&](const auto* p) { return p->run.model.seq != first.model.seq; }))
+    out.push_back("sequence length");
   const auto is_elsewhere = [&](const auto* p) {
-    return p->run.partition != first.partition && plan::machine_of(p->run) != plan::machine_of(first);
+    return p->run.partition != first.partition &&
+           plan::machine_of(p->run) != plan::machine_of(first);
   };
   if (differs(is_elsewhere)) out.push_back("machine");
   return out;
@@ -172,7 +181,8 @@ std::string stacks_text(const RankedRuns& result) {
     if (!said.insert(who + where).second) continue;
     auto remarks = e.remarks;
     for (auto& other : others_text(e)) remarks.push_back(std::move(other));
-    out += fmt::format("{} is priced{}{}{}\n", who, where, remarks.empty() ? "" : ": ", join(remarks, "; "));
+    out += fmt::format("{} is priced{}{}{}\n", who, where, remarks.empty() ? "" : ": ",
+                       join(remarks, "; "));
   }
   return out;
 }

@@ -8,8 +8,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/record.h"
 #include "core/record/quantities.h"
+#include "core/record/record.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/words.h"
 
@@ -73,14 +73,18 @@ std::string text_of(const record::Quantity& quantity, const record::Quantity::Va
 // What was measured, and the estimate beside it.
 void add_quantity(const record::Quantity& quantity, RecordColumns& to) {
   const std::string head(quantity.head);
-  const auto add = [&](const std::string& title, int rank, auto read) { to.add("", title, rank, read); };
+  const auto add = [&](const std::string& title, int rank, auto read) {
+    to.add("", title, rank, read);
+  };
   if (quantity.name == "tflops_per_gpu")
     add(head, quantity.rank, tflops_text);
   else
-    add(head, quantity.rank, [&quantity](const Record& r) { return text_of(quantity, measured(quantity, r)); });
+    add(head, quantity.rank,
+        [&quantity](const Record& r) { return text_of(quantity, measured(quantity, r)); });
   if (quantity.name == "step_seconds") add("95 %", 5, interval_text);
   if (quantity.estimated)
-    add("est. " + head, quantity.rank + 4, [&quantity](const Record& r) { return text_of(quantity, estimated(quantity, r)); });
+    add("est. " + head, quantity.rank + 4,
+        [&quantity](const Record& r) { return text_of(quantity, estimated(quantity, r)); });
   if (quantity.name == "step_seconds") add("error", 3, error_cell);
 }
 
@@ -92,7 +96,8 @@ void add_for_people(RecordColumns& to) {
   add("model", 5, model_text);
   add_starred("gpu", 14, to);
   add_starred("gpus", 1, to);
-  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"}) add_starred(name, 2, to);
+  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
+    add_starred(name, 2, to);
   add_starred("micro_batch", 4, to);
   add_starred("accumulate", 13, to);
   add_starred("global_batch", 4, to);
@@ -110,7 +115,8 @@ std::vector<std::string> given_fields(const Records& records) {
     if (!contains(out, name)) out.push_back(name);
   };
   for (const auto& name : record::field_names())
-    if (std::ranges::any_of(records, [&](const Record& r) { return r.field(name) != nullptr; })) add(name);
+    if (std::ranges::any_of(records, [&](const Record& r) { return r.field(name) != nullptr; }))
+      add(name);
   for (const auto& record : records)
     for (const auto& field : record.fields) add(field.name);
   return out;
@@ -120,7 +126,9 @@ void add_for_programs(const Records& records, RecordColumns& to) {
   to.add("id", [](const Record& r) { return r.id; });
   to.add("source", [](const Record& r) { return r.source; });
   to.add("state", [](const Record& r) { return name(r.state); });
-  to.add("failure", [](const Record& r) { return r.failure == record::Failure::none ? Cell() : Cell(name(r.failure)); });
+  to.add("failure", [](const Record& r) {
+    return r.failure == record::Failure::none ? Cell() : Cell(name(r.failure));
+  });
   for (const auto& name : given_fields(records))
     to.add(name, [name](const Record& r) {
       const auto* value = r.field(name);
@@ -131,8 +139,11 @@ void add_for_programs(const Records& records, RecordColumns& to) {
   to.find("tflops_per_gpu")->cell = to.reader([](const Record& r) {
     return r.measured.tflops.empty() ? Cell() : Cell(r.measured.tflops[0].value);
   });
-  to.add("tflops_convention", [](const Record& r) { return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention; });
-  to.add("doubts", [](const Record& r) { return join(mapped(r.doubts, &record::Doubt::reason), "; "); });
+  to.add("tflops_convention", [](const Record& r) {
+    return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention;
+  });
+  to.add("doubts",
+         [](const Record& r) { return join(mapped(r.doubts, &record::Doubt::reason), "; "); });
   to.add("reason", [](const Record& r) { return r.reason; });
 }
 
@@ -183,8 +194,7 @@ std::string steps_text(const record::Measurement& measured) {
     parts.push_back(plural(measured.skipped_steps, "step") +
                     " skipped: no update, as of an overflow");
   if (measured.restarts > 0)
-    parts.push_back(fmt::format("restarted {}, {} done again",
-                                plural(measured.restarts, "time"),
+    parts.push_back(fmt::format("restarted {}, {} done again", plural(measured.restarts, "time"),
                                 plural(measured.repeated_steps, "step")));
   return join(parts, "; ");
 }
@@ -258,7 +268,8 @@ show::Answer records_answer(const Records& records, std::size_t top) {
   auto table = columns.table("records");
   if (records.empty()) table.above.push_back("no run is left to show");
   if (top > 0 && top < records.size()) {
-    for (std::size_t i = 0; i < top; ++i) (table.first ? *table.first : table.first.emplace()).push_back(i);
+    for (std::size_t i = 0; i < top; ++i)
+      (table.first ? *table.first : table.first.emplace()).push_back(i);
     table.others = "more";
   }
   show::Answer out{"", "", {std::move(table)}};

@@ -18,12 +18,13 @@ enum class Measure { time, gpu_hours, memory };
 // A run that an experiment does not list, found near those that it does.
 struct Nearby {
   plan::Planned planned;
-  const plan::Planned* listed = nullptr;  // the nearest that is: of its strategy, about its question
-  std::vector<std::string> changes;       // from that one: "micro_batch = 4"
+  const plan::Planned* listed =
+      nullptr;                       // the nearest that is: of its strategy, about its question
+  std::vector<std::string> changes;  // from that one: "micro_batch = 4"
 };
 
-// A run's place. Runs that cannot be told from the first one share it: their 90 % ranges overlap, or,
-// of runs on one machine, whose errors are shared, 1 is within the 90 % range of their ratio.
+// A run's place. Runs that cannot be told from the first one share it: their 90 % ranges overlap,
+// or, of runs on one machine, whose errors are shared, 1 is within the 90 % range of their ratio.
 struct Rank {
   std::size_t place = 0;  // 0: does not fit
   bool tie = false;
@@ -49,7 +50,8 @@ struct RankedRuns {
 std::vector<std::vector<const plan::Planned*>> by_question(const RankedRuns& result);
 // "size", "sequence length", "machine": what tells the questions of a result apart.
 std::vector<std::string> what_differs(const RankedRuns& result);
-// What the runs of a question have in common and others have not: "llama-3-8b, 4,096 tokens, on dgx-h100/h100-80g".
+// What the runs of a question have in common and others have not: "llama-3-8b, 4,096 tokens, on
+// dgx-h100/h100-80g".
 std::string question_text(const std::vector<const plan::Planned*>& runs, const RankedRuns& result);
 
 // What an experiment comes to, in two or three sentences.
@@ -61,8 +63,8 @@ struct Answer {
 // Of no runs there is none.
 Answer answer(const RankedRuns& result);
 
-// "megatron (TP 8, PP 12, micro-batch 1) on 96 GPUs: 300B tokens in 331 days (280–390), 762,624 GPU-hours"; with the
-// settings that tell it from others of its strategy.
+// "megatron (TP 8, PP 12, micro-batch 1) on 96 GPUs: 300B tokens in 331 days (280–390), 762,624
+// GPU-hours"; with the settings that tell it from others of its strategy.
 std::string run_text(const plan::Planned& run, const std::vector<const plan::Planned*>& others,
                      const plan::Experiment& experiment);
 

@@ -79,7 +79,8 @@ ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
 using Text = std::function<std::string(double)>;
 
 // What was measured, and the estimate where there is something to hold against it.
-void add_beside(const Quantity& quantity, std::string title, int rank, int estimate_rank, const Text& text, StatusColumns& to) {
+void add_beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
+                const Text& text, StatusColumns& to) {
   to.add("", std::move(title), rank, [=, &quantity](const RunStatus& run) {
     const auto value = record::measured(quantity, run.record);
     return value ? text(value->value) : "";
@@ -92,8 +93,9 @@ void add_beside(const Quantity& quantity, std::string title, int rank, int estim
 
 void add_beside(std::string_view name, int rank, StatusColumns& to) {
   const auto& quantity = *record::find_quantity(name);
-  add_beside(quantity, std::string(quantity.head), rank, rank + 1,
-             [unit = quantity.unit](double value) { return quantity_text(unit, value); }, to);
+  add_beside(
+      quantity, std::string(quantity.head), rank, rank + 1,
+      [unit = quantity.unit](double value) { return quantity_text(unit, value); }, to);
 }
 
 // Every other quantity that somebody measured, with its estimate.
@@ -109,8 +111,9 @@ void add_amounts(int rank, StatusColumns& to) {
     }
     const auto scale = scale_of(quantity, to.rows());
     const bool memory = quantity.unit == Dimension::memory;
-    add_beside(quantity, scale.name, rank, memory ? rank : rank + 1,
-               [scale](double value) { return significant(value / scale.bytes); }, to);
+    add_beside(
+        quantity, scale.name, rank, memory ? rank : rank + 1,
+        [scale](double value) { return significant(value / scale.bytes); }, to);
     if (memory)
       to.add("", "error", rank + 2, [&quantity](const RunStatus& run) {
         const auto guess = record::estimated(quantity, run.record);
@@ -149,16 +152,20 @@ std::string busy_text(const Standings& standings) {
   for (const auto& run : standings.runs)
     if (others_share({&run}) >= record::kBusyShare) busy.push_back(&run);
   if (busy.empty()) return "";
-  return fmt::format("the machine was busy: other programs used up to {:.0f} % of it while {} trained; measure again "
-                     "when it is idle\n",
-                     100 * *others_share(busy), plural(busy.size(), "run"));
+  return fmt::format(
+      "the machine was busy: other programs used up to {:.0f} % of it while {} trained; measure "
+      "again "
+      "when it is idle\n",
+      100 * *others_share(busy), plural(busy.size(), "run"));
 }
 
 // Where the runs stand, with what was measured so far.
 show::Table standings_table(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
   StatusColumns columns(runs);
-  const auto add = [&](const char* title, int rank, auto read) { columns.add("", title, rank, read); };
+  const auto add = [&](const char* title, int rank, auto read) {
+    columns.add("", title, rank, read);
+  };
   add("run", 0, [=](const RunStatus& run) { return id_text(run, prefix); });
   add("state", 0, state_text);
   add("job", 4, [](const RunStatus& run) { return run.job; });
@@ -173,7 +180,9 @@ show::Table standings_table(const Standings& standings, const RunStatuses& runs)
   add_amounts(6, columns);
   add("reason", show::kBelow, reason_text);
   auto out = columns.table("");
-  if (prefix > 0) out.above.push_back(fmt::format("runs: {}…", printable(standings.runs.front().record.id.substr(0, prefix))));
+  if (prefix > 0)
+    out.above.push_back(
+        fmt::format("runs: {}…", printable(standings.runs.front().record.id.substr(0, prefix))));
   return out;
 }
 
@@ -192,7 +201,8 @@ show::Table status_runs(std::string name, const std::vector<Standings>& all) {
   std::vector<const RunStatus*> runs;
   std::map<const RunStatus*, std::string> experiments;
   for (const auto& standings : all)
-    for (const auto& run : standings.runs) runs.push_back(&run), experiments[&run] = standings.experiment;
+    for (const auto& run : standings.runs)
+      runs.push_back(&run), experiments[&run] = standings.experiment;
   StatusColumns columns(std::move(runs));
   columns.add("experiment", [experiments](const RunStatus& run) { return experiments.at(&run); });
   columns.add("id", [](const RunStatus& run) { return run.record.id; });
@@ -206,12 +216,17 @@ show::Table status_runs(std::string name, const std::vector<Standings>& all) {
   columns.add("due", [](const RunStatus& run) { return run.due; });
   columns.add("job", [](const RunStatus& run) { return run.job; });
   columns.add("submissions", [](const RunStatus& run) { return run.submissions; });
-  columns.add("elapsed_seconds", [](const RunStatus& run) { return std::round(run.elapsed_seconds); });
-  columns.add("step", [](const RunStatus& run) { return run.record.measured.steps > 0 ? Cell(run.record.measured.steps) : Cell(); });
+  columns.add("elapsed_seconds",
+              [](const RunStatus& run) { return std::round(run.elapsed_seconds); });
+  columns.add("step", [](const RunStatus& run) {
+    return run.record.measured.steps > 0 ? Cell(run.record.measured.steps) : Cell();
+  });
   columns.add("steps", [](const RunStatus& run) { return run.record.measured.steps_planned; });
   for (const auto* name : {"gradient_norm", "learning_rate"})
     columns.add(name, [name](const RunStatus& run) { return stated(run, name); });
-  columns.add("estimated_fit", [](const RunStatus& run) { return run.record.estimated ? Cell(plan::name(run.record.estimated->fit)) : Cell(); });
+  columns.add("estimated_fit", [](const RunStatus& run) {
+    return run.record.estimated ? Cell(plan::name(run.record.estimated->fit)) : Cell();
+  });
   add_quantities(columns, [](const RunStatus& run) -> const record::Record& { return run.record; });
   return columns.table(std::move(name));
 }
@@ -232,9 +247,12 @@ show::Answer status_answer(const std::vector<Standings>& all, std::size_t top) {
   show::Columns<Standings> experiments(mapped(all, [](const auto& each) { return &each; }));
   experiments.add("name", [](const Standings& of) { return of.experiment; });
   experiments.add("used_gpu_hours", [](const Standings& of) { return of.used_gpu_hours; });
-  experiments.add("committed_gpu_hours", [](const Standings& of) { return of.committed_gpu_hours; });
-  experiments.add("budget_gpu_hours", [](const Standings& of) { return if_positive(of.budget_gpu_hours); });
-  experiments.add("scheduler_silent_seconds", [](const Standings& of) { return if_positive(of.silent_seconds); });
+  experiments.add("committed_gpu_hours",
+                  [](const Standings& of) { return of.committed_gpu_hours; });
+  experiments.add("budget_gpu_hours",
+                  [](const Standings& of) { return if_positive(of.budget_gpu_hours); });
+  experiments.add("scheduler_silent_seconds",
+                  [](const Standings& of) { return if_positive(of.silent_seconds); });
   out.sections.push_back(status_runs("runs", all));
   out.sections.push_back(experiments.table("experiments"));
   for (const auto& standings : all) {
@@ -298,7 +316,8 @@ bool may_be_noise(const RunStatus& fast, const RunStatus& slow, double ratio) {
   const auto &one = *fast.record.measured.step_seconds, &other = *slow.record.measured.step_seconds;
   if (ratio < 1.05) return true;
   // At its slowest the one, at its fastest the other.
-  return one.has_limits() && other.has_limits() && ratio <= *one.high / one.value * (other.value / *other.low);
+  return one.has_limits() && other.has_limits() &&
+         ratio <= *one.high / one.value * (other.value / *other.low);
 }
 
 // Where the estimates did not hold, what was measured may not hold another time either.
@@ -310,20 +329,26 @@ std::string outside_ranges(const RunStatuses& runs) {
   });
   if (2 * static_cast<std::size_t>(outside) <= runs.size()) return "";
   const auto others = others_share(runs);
-  return fmt::format(" {} of {} step times are outside the 90 % range of their estimates: {}.", outside, runs.size(),
-                     !others ? "the machine was busy, or is not what it is taken for; run them again when it is "
-                               "idle, or orch calibrate --this-machine"
-                     : *others < record::kBusyShare
-                         ? "the machine was idle, but is not what it is taken for; orch calibrate --this-machine"
-                         : "the machine was busy; run them again when it is idle");
+  return fmt::format(
+      " {} of {} step times are outside the 90 % range of their estimates: {}.", outside,
+      runs.size(),
+      !others ? "the machine was busy, or is not what it is taken for; run them again when it is "
+                "idle, or orch calibrate --this-machine"
+      : *others < record::kBusyShare
+          ? "the machine was idle, but is not what it is taken for; orch calibrate --this-machine"
+          : "the machine was busy; run them again when it is idle");
 }
 
 }  // namespace
 
 MeasuredAnswer measured_answer(const Standings& standings) {
   const auto runs = fastest_first(standings);
-  const auto field = [](const RunStatus* run, const char* name) { return run->record.field_text(name); };
-  const auto speed = [](const RunStatus* run) { return run->record.measured.tokens_per_second.value_or(0); };
+  const auto field = [](const RunStatus* run, const char* name) {
+    return run->record.field_text(name);
+  };
+  const auto speed = [](const RunStatus* run) {
+    return run->record.measured.tokens_per_second.value_or(0);
+  };
   std::vector<std::string> others, alike;
   MeasuredAnswer out;
   for (const auto* run : runs) {
@@ -343,7 +368,8 @@ MeasuredAnswer measured_answer(const Standings& standings) {
                          strategy_text(*runs.front(), shared_settings(runs)),
                          group_digits(std::round(speed(runs.front()))), join(others, ", "));
   if (!alike.empty())
-    out.text += fmt::format(" It cannot be told from {}: repeats differ by as much.", and_list(alike));
+    out.text +=
+        fmt::format(" It cannot be told from {}: repeats differ by as much.", and_list(alike));
   out.text += outside_ranges(runs);
   return out;
 }
@@ -354,14 +380,21 @@ show::Table measured_table(const Standings& standings) {
   if (runs.empty()) return {};
   const auto shared = shared_settings(runs);
   StatusColumns columns(runs);
-  const auto add = [&](const char* title, int rank, auto read) { return &columns.add("", title, rank, read); };
-  add("strategy", 0, [=](const RunStatus& run) { return strategy_text(run, shared); })->gives_way = true;
+  const auto add = [&](const char* title, int rank, auto read) {
+    return &columns.add("", title, rank, read);
+  };
+  add("strategy", 0, [=](const RunStatus& run) { return strategy_text(run, shared); })->gives_way =
+      true;
   add("ranks", 1, [](const RunStatus& run) { return run.gpus(); });
   add("loss", 1, loss_text);
   add("eval loss", 4, evaluation_text);
   add("step s", 0, measured_step_text);
-  add("est.", 1, [](const RunStatus& run) { return run.estimated_step() > 0 ? significant(run.estimated_step()) : ""; });
-  add("error", 0, [](const RunStatus& run) { return error_text(run.estimated_step(), run.record.measured.step_seconds->value); });
+  add("est.", 1, [](const RunStatus& run) {
+    return run.estimated_step() > 0 ? significant(run.estimated_step()) : "";
+  });
+  add("error", 0, [](const RunStatus& run) {
+    return error_text(run.estimated_step(), run.record.measured.step_seconds->value);
+  });
   add_beside("tokens_per_second", 2, columns);
   add_amounts(2, columns);
   add_beside("days_per_100b_tokens", 5, columns);

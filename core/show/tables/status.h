@@ -25,8 +25,8 @@ struct Standings {
   double silent_seconds = 0;       // how long the scheduler has not answered; 0: it does
 };
 
-// One line per run: state, elapsed, step, loss, tokens/s, ETA, measured against estimated, reason; those that need
-// a look come first. top 0 means all of them.
+// One line per run: state, elapsed, step, loss, tokens/s, ETA, measured against estimated, reason;
+// those that need a look come first. top 0 means all of them.
 show::Table status_table(const Standings& standings, std::size_t top);
 
 // The runs of all experiments in one table, for programs.
@@ -45,8 +45,8 @@ std::string watch_screen(const Standings& standings, const show::Screen& screen,
 // What changed between two looks, a line for each run.
 std::vector<std::string> changes(const Standings& before, const Standings& now);
 
-// What the strategies came to, at their best, in words; no text unless several trained the same sizes on the
-// same number of GPUs.
+// What the strategies came to, at their best, in words; no text unless several trained the same
+// sizes on the same number of GPUs.
 struct MeasuredAnswer {
   std::string text;
   std::vector<std::string> strategies;

@@ -142,7 +142,9 @@ std::string reason_text(const RunStatus& run) {
     std::replace(out.begin(), out.end(), '_', ' ');
     if (!record.reason.empty()) out += ": ";
   }
-  out += printable(join(mapped(split(record.reason, '\n'), [](const auto& line) { return std::string(trim(line)); }), "; "));
+  out += printable(join(
+      mapped(split(record.reason, '\n'), [](const auto& line) { return std::string(trim(line)); }),
+      "; "));
   if (run.due && record.state != State::planned)
     out += out.empty() ? "to be submitted again" : "; to be submitted again";
   if (run.due && record.state == State::planned) out = "to be submitted";

@@ -15,19 +15,20 @@ std::size_t common_prefix(const std::vector<RunStatus>& runs);
 
 // The cells of a run, without control characters; empty where nothing is known.
 std::string id_text(const RunStatus& run, std::size_t from = 0);  // from this character on
-std::string state_text(const RunStatus& run);    // "failed", "running?" where it hangs
-std::string step_text(const RunStatus& run);     // "120/500"
+std::string state_text(const RunStatus& run);  // "failed", "running?" where it hangs
+std::string step_text(const RunStatus& run);   // "120/500"
 std::string loss_text(const RunStatus& run);
 std::string evaluation_text(const RunStatus& run);  // the loss on held-out data
 std::string left_text(const RunStatus& run);        // time to the last step
 std::string measured_step_text(const RunStatus& run);
-std::string estimated_step_text(const RunStatus& run);      // with its range
-std::string ratio_text(const RunStatus& run);               // measured over estimated
+std::string estimated_step_text(const RunStatus& run);  // with its range
+std::string ratio_text(const RunStatus& run);           // measured over estimated
 // "compression=powersgd", "accumulate=4": settings that all these runs share, if they are several.
 std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs);
 // Its strategy, and its settings but for these.
 std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared);
-// The largest share of the machine that other programs used while one of these trained; nothing: nobody knows.
+// The largest share of the machine that other programs used while one of these trained; nothing:
+// nobody knows.
 std::optional<double> others_share(const std::vector<const RunStatus*>& runs);
 std::string reason_text(const RunStatus& run);
 std::string duration_text(double seconds);  // as SLURM writes it

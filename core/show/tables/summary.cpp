@@ -54,7 +54,8 @@ show::Findings rejected_by_reason(const std::vector<plan::Rejected>& rejected) {
   if (rejected.empty()) return {};
   std::vector<const std::vector<Error>*> lists;
   for (const auto& run : rejected) lists.push_back(&run.reasons);
-  return {fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")), {{"rejected", lines(by_reason(lists))}}};
+  return {fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")),
+          {{"rejected", lines(by_reason(lists))}}};
 }
 
 show::Findings warnings_by_subject(const RankedRuns& result) {
@@ -66,7 +67,8 @@ show::Findings warnings_by_subject(const RankedRuns& result) {
     lists.push_back(&run->run.warnings);
   }
   if (warned == 0) return {};
-  return {fmt::format("{} with warnings:", plural(warned, "run")), {{"warnings", lines(by_reason(lists))}}};
+  return {fmt::format("{} with warnings:", plural(warned, "run")),
+          {{"warnings", lines(by_reason(lists))}}};
 }
 
 std::string unequal_text(const RankedRuns& result) {
@@ -74,7 +76,8 @@ std::string unequal_text(const RankedRuns& result) {
   for (const auto* run : result.runs)
     for (const auto& error : run->run.unequal) {
       auto& list = found[run->run.framework];
-      if (std::none_of(list.begin(), list.end(), [&](const Error* known) { return *known == error; }))
+      if (std::none_of(list.begin(), list.end(),
+                       [&](const Error* known) { return *known == error; }))
         list.push_back(&error);
     }
   std::string out;

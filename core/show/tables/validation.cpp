@@ -36,14 +36,18 @@ show::Table scores_table(const Validation& v) {
   for (const auto& [source, score] : v.scores.by_source) {
     rows.push_back({source, "", &score});
     if (v.detail == Detail::source) continue;
-    for (const auto& table : v.scores.tables.at(source)) rows.push_back({table, source, &v.scores.by_table.at(table)});
+    for (const auto& table : v.scores.tables.at(source))
+      rows.push_back({table, source, &v.scores.by_table.at(table)});
   }
   show::Columns<Scored> columns(std::move(rows));
   columns.add("source", [](const Scored& s) { return s.of.empty() ? s.name : s.of; });
-  columns.add("table", v.detail == Detail::size ? "source, size" : "source, table", 0, [](const Scored& s) -> Cell {
-    return {s.of.empty() ? Value() : Value(s.name), (s.of.empty() ? "" : "· ") + s.name};
-  });
-  const auto share = [&](const char* name, const char* title, std::optional<double> Score::*which, int digits = 1) {
+  columns.add(
+      "table", v.detail == Detail::size ? "source, size" : "source, table", 0,
+      [](const Scored& s) -> Cell {
+        return {s.of.empty() ? Value() : Value(s.name), (s.of.empty() ? "" : "· ") + s.name};
+      });
+  const auto share = [&](const char* name, const char* title, std::optional<double> Score::*which,
+                         int digits = 1) {
     columns.add(name, title, 0, [which, digits](const Scored& s) -> Cell {
       const auto& value = (*s.score).*which;
       return {value ? Value(*value) : Value(), percent(value, digits)};
@@ -69,7 +73,8 @@ show::Table scores_table(const Validation& v) {
   count("oom_miss", "miss", &Score::oom_miss);
   count("oom_false_alarm", "false", &Score::oom_false_alarm);
   const bool verdicts = v.detail != Detail::all;
-  const auto verdict = [&](const char* name, const char* title, std::optional<double> (Score::*which)() const) {
+  const auto verdict = [&](const char* name, const char* title,
+                           std::optional<double> (Score::*which)() const) {
     columns.add(name, verdicts ? title : "", 0, [which](const Scored& s) -> Cell {
       const auto value = (s.score->*which)();
       return {value ? Value(*value) : Value(), percent(value)};
@@ -99,15 +104,20 @@ std::string remarks(const Validation& v, const Judged& row) {
 }
 
 // The rows with what was predicted of them; for programs, those that people do not see, too.
-show::Table rows_table(const Validation& v, std::string name, std::string title, std::vector<const Judged*> rows) {
+show::Table rows_table(const Validation& v, std::string name, std::string title,
+                       std::vector<const Judged*> rows) {
   show::Columns<Judged> columns(std::move(rows));
   const auto text = [&](const char* title, auto read) { columns.add("", title, 0, read); };
-  const auto seconds_cell = [](std::optional<double> value) -> Cell { return value ? Cell(Value(*value), seconds(*value)) : Cell(); };
+  const auto seconds_cell = [](std::optional<double> value) -> Cell {
+    return value ? Cell(Value(*value), seconds(*value)) : Cell();
+  };
   columns.add("id", "row", 0, [](const Judged& row) { return row.sample->id; });
   columns.add("source", [](const Judged& row) { return row.sample->source; });
   columns.add("table", "table", 0, [](const Judged& row) { return row.sample->table; });
-  columns.add("measured_seconds", "measured s", 0, [=](const Judged& row) { return seconds_cell(row.sample->step_seconds); });
-  columns.add("predicted_seconds", "predicted s", 0, [=](const Judged& row) { return seconds_cell(row.prediction.step_seconds); });
+  columns.add("measured_seconds", "measured s", 0,
+              [=](const Judged& row) { return seconds_cell(row.sample->step_seconds); });
+  columns.add("predicted_seconds", "predicted s", 0,
+              [=](const Judged& row) { return seconds_cell(row.prediction.step_seconds); });
   columns.add("low", [](const Judged& row) { return row.prediction.step_low; });
   columns.add("high", [](const Judged& row) { return row.prediction.step_high; });
   text("range", range);
@@ -119,7 +129,8 @@ show::Table rows_table(const Validation& v, std::string name, std::string title,
     return {bytes ? Value(*bytes) : Value(), gib(bytes)};
   });
   columns.add("predicted_memory", "predicted", 0, [](const Judged& row) -> Cell {
-    return {Value(static_cast<std::int64_t>(std::llround(row.memory_bytes()))), format_gib(row.memory_bytes())};
+    return {Value(static_cast<std::int64_t>(std::llround(row.memory_bytes()))),
+            format_gib(row.memory_bytes())};
   });
   columns.add("fit", "fit", 0, [](const Judged& row) { return plan::name(row.prediction.fit); });
   columns.add("status", "status", 0, [](const Judged& row) { return row.sample->status; });
@@ -183,7 +194,7 @@ Validation::Validation(const std::vector<Judged>& judged, const published::Sampl
   for (const auto& [id, row] : odd)
     if (row.apart) apart.insert(id);
   scores = published::score(judged, apart,
-                           shown == Detail::size ? published::By::size : published::By::table);
+                            shown == Detail::size ? published::By::size : published::By::table);
 }
 
 std::vector<std::string> Validation::beyond(double percent) const {
@@ -205,7 +216,8 @@ show::Answer validation_answer(const Validation& v, bool all_rows) {
   };
   const auto rows = rows_table(v, "rows", "Rows", all(v));
   auto scores = scores_table(v);
-  scores.above = {fmt::format("Predicted against measured, calibrated: {}. Errors in percent.", v.calibrate)};
+  scores.above = {
+      fmt::format("Predicted against measured, calibrated: {}. Errors in percent.", v.calibrate)};
   add(show::for_programs(rows));  // CSV has them, whatever people are shown
   add(std::move(scores));
   if (all_rows) add(show::for_people(rows));

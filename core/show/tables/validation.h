@@ -14,8 +14,8 @@ namespace orch::tables {
 
 using UnexplainedRows = std::map<std::string, published::Unexplained>;
 
-// What is shown of the scores: sources with their tables and the rows that are furthest off, or, where
-// one was asked for, nothing but scores, with how good the verdicts on memory are.
+// What is shown of the scores: sources with their tables and the rows that are furthest off, or,
+// where one was asked for, nothing but scores, with how good the verdicts on memory are.
 enum class Detail { all, source, table, size };
 
 // Estimates beside measurements. Refers to what it is made of.

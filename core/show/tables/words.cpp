@@ -30,7 +30,8 @@ std::string quantity_text(record::Dimension unit, double value) {
 show::Cell quantity_cell(const record::Quantity& quantity, const record::Quantity::Value& value) {
   if (!value) return {};
   const auto exact = [&](double number) {
-    return is_in_bytes(quantity) ? show::Value(static_cast<std::int64_t>(std::llround(number))) : show::Value(number);
+    return is_in_bytes(quantity) ? show::Value(static_cast<std::int64_t>(std::llround(number)))
+                                 : show::Value(number);
   };
   show::Cell out{exact(value->value), quantity_text(quantity.unit, value->value)};
   if (value->has_limits()) out.low = exact(*value->low), out.high = exact(*value->high);
@@ -50,9 +51,7 @@ std::string error_text(double estimated, double measured) {
   return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
 }
 
-std::string day_text(const std::optional<Date>& day) {
-  return day ? format_date(*day) : "never";
-}
+std::string day_text(const std::optional<Date>& day) { return day ? format_date(*day) : "never"; }
 
 // Both ends as exact as the upper one, which has the fewer decimals.
 std::string range_text(const plan::Range& range) {
@@ -69,8 +68,9 @@ std::string days_text(const plan::Estimate& estimate, std::string_view unit) {
 
 std::vector<std::string> others_text(const plan::Estimate& estimate) {
   return mapped(estimate.others, [&](const plan::OtherStack& other) {
-    return fmt::format("as {} had {}: {} days", other.stack, other.here ? "it here" : "models of this size",
-                       significant(estimate.days_to_train * other.step_seconds / estimate.step_seconds));
+    return fmt::format(
+        "as {} had {}: {} days", other.stack, other.here ? "it here" : "models of this size",
+        significant(estimate.days_to_train * other.step_seconds / estimate.step_seconds));
   });
 }
 

@@ -39,7 +39,8 @@ std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
 // "20.1 days (17.0–23.8)".
 std::string days_text(const plan::Estimate& estimate, std::string_view unit = " days");
 
-// "as hf-deepspeed-2022 had it here: 19.0 days", of each other stack that was measured near the run.
+// "as hf-deepspeed-2022 had it here: 19.0 days", of each other stack that was measured near the
+// run.
 std::vector<std::string> others_text(const plan::Estimate& estimate);
 
 }  // namespace orch::tables

@@ -32,7 +32,7 @@ struct SharedBytes {
 
 struct SavedPiece {
   Piece piece;
-  std::vector<std::byte> data;               // (end - begin) elements; or, where they lie elsewhere:
+  std::vector<std::byte> data;             // (end - begin) elements; or, where they lie elsewhere:
   std::function<SharedBytes()> read = {};  // the same, when it is written
 };
 

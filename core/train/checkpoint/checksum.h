@@ -11,8 +11,8 @@
 
 namespace orch::checkpoint {
 
-// XXH64 (xxHash's, seed 0): finds torn and flipped bytes, not adversaries. 3.3 GB/s on the ARM core of
-// our tests, whose 64-bit product is slow; several times what its disk takes.
+// XXH64 (xxHash's, seed 0): finds torn and flipped bytes, not adversaries. 3.3 GB/s on the ARM core
+// of our tests, whose 64-bit product is slow; several times what its disk takes.
 class Checksum {
  public:
   void add(std::span<const std::byte> data) { XXH64_update(&state_, data.data(), data.size()); }

@@ -76,15 +76,15 @@ Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
 
 // What of a box lies in a segment.
 Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
-                               std::span<std::byte> to) const {
+                         std::span<std::byte> to) const {
   Status status;
   std::optional<ShardReader> file;  // opened if there is something to read
   std::vector<std::byte> converted;
   const auto from_type = box.piece.dtype;
   const auto from_bytes = bytes_of(from_type), to_bytes = bytes_of(wanted.dtype);
   const auto low = std::max(box.begin, segment.begin), high = std::min(box.end, segment.end);
-  const auto first = data_begin_[segment.rank] +
-                     static_cast<std::uint64_t>(segment.at + low - segment.begin);
+  const auto first =
+      data_begin_[segment.rank] + static_cast<std::uint64_t>(segment.at + low - segment.begin);
   auto part = box.piece;
   part.begin = (low - box.begin) / static_cast<std::int64_t>(from_bytes);
   part.end = (high - box.begin) / static_cast<std::int64_t>(from_bytes);

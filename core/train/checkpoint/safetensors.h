@@ -15,7 +15,8 @@
 
 namespace orch::checkpoint {
 
-// What is read or written at once: it stays in the cache while it is summed up, and one call is cheap.
+// What is read or written at once: it stays in the cache while it is summed up, and one call is
+// cheap.
 inline constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 // A safetensors file: the length of the header, the header in JSON, and the tensors without gaps.

@@ -217,8 +217,8 @@ Result<RankNote> Writing::wait_for(int rank, std::chrono::steady_clock::time_poi
   }
 }
 
-// It gets its name only if a reader can open it: else it would pass for a checkpoint, and sound ones
-// would be removed for it.
+// It gets its name only if a reader can open it: else it would pass for a checkpoint, and sound
+// ones would be removed for it.
 Status Writing::complete(const Manifest& manifest) const {
   if (auto status = write_file_atomically(here_ / "checkpoint.json", checkpoint_json(manifest));
       !status)

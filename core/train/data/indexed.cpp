@@ -41,10 +41,12 @@ struct Kind {
   std::int64_t bytes;
   void (*read)(const std::byte* from, std::span<std::int32_t> to);
 };
-constexpr Kind kKinds[] = {
-    {Dtype::u8, "uint8", 1, read_as<std::uint8_t>},    {Dtype::i8, "int8", 1, read_as<std::int8_t>},
-    {Dtype::i16, "int16", 2, read_as<std::int16_t>},   {Dtype::i32, "int32", 4, read_as<std::int32_t>},
-    {Dtype::i64, "int64", 8, read_as<std::int64_t>},   {Dtype::u16, "uint16", 2, read_as<std::uint16_t>}};
+constexpr Kind kKinds[] = {{Dtype::u8, "uint8", 1, read_as<std::uint8_t>},
+                           {Dtype::i8, "int8", 1, read_as<std::int8_t>},
+                           {Dtype::i16, "int16", 2, read_as<std::int16_t>},
+                           {Dtype::i32, "int32", 4, read_as<std::int32_t>},
+                           {Dtype::i64, "int64", 8, read_as<std::int64_t>},
+                           {Dtype::u16, "uint16", 2, read_as<std::uint16_t>}};
 
 const Kind* find_kind(Dtype dtype) {
   for (const auto& kind : kKinds)

@@ -35,7 +35,8 @@ struct Config {
 enum class Rows {
   same,
   qkv,    // all q, all k, all v; ours group by group: its queries, its key, its value
-  pairs,  // first halves of pairs, then second halves: gates and ups of SwiGLU; ours beside each other
+  pairs,  // first halves of pairs, then second halves: gates and ups of SwiGLU; ours beside each
+          // other
 };
 
 // A tensor of the other side: some rows of one of ours.
@@ -58,8 +59,10 @@ struct Tensor {
 std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their);
 
 // The values of a whole tensor as the other side has them, one after the other; and back.
-std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model, std::vector<float> ours);
-std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model, std::vector<float> theirs);
+std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model,
+                             std::vector<float> ours);
+std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model,
+                           std::vector<float> theirs);
 
 // Puts a model's tensors together, in the order of computation, for files of architectures.
 class TensorList {
@@ -81,7 +84,8 @@ class TensorList {
 // The head's name in files, with no prefix.
 inline constexpr const char* kHead = "lm_head.weight";
 
-// A class of transformers that computes what some of our models do. One file for each family of them.
+// A class of transformers that computes what some of our models do. One file for each family of
+// them.
 struct Architecture {
   std::string model_type;  // of config.json
   std::string class_name;

@@ -1,14 +1,14 @@
-#include "core/train/huggingface/architecture.h"
-
 #include <fmt/format.h>
 
 #include "core/base/text.h"
+#include "core/train/huggingface/architecture.h"
 
 namespace orch::huggingface {
 
 const Json* Config::find(std::initializer_list<const char*> names) const {
   for (const auto* name : names)
-    if (const auto found = json.find(name); found != json.end() && !found->is_null()) return &*found;
+    if (const auto found = json.find(name); found != json.end() && !found->is_null())
+      return &*found;
   return nullptr;
 }
 

@@ -64,9 +64,11 @@ Result<std::vector<std::byte>> values_of(const Tensor& tensor, const plan::Model
   std::vector<std::byte> out(values.size() * checkpoint::bytes_of(dtype));
   checkpoint::convert(Dtype::f32, std::as_bytes(std::span(values)), dtype, out);
   constexpr float kLargestHalf = 65504;
-  const auto beyond = std::find_if(values.begin(), values.end(), [](float x) { return std::abs(x) > kLargestHalf; });
+  const auto beyond = std::find_if(values.begin(), values.end(),
+                                   [](float x) { return std::abs(x) > kLargestHalf; });
   if (dtype == Dtype::f16 && beyond != values.end())
-    return Error{printable(tensor.ours), "has " + std::to_string(*beyond) + ", and f16 ends at 65504",
+    return Error{printable(tensor.ours),
+                 "has " + std::to_string(*beyond) + ", and f16 ends at 65504",
                  "use --dtype bf16 or f32"};
   return out;
 }
@@ -139,7 +141,8 @@ Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& fo
   if (status) status = draft->publish();
   if (!status) return status.error();
   sync_folder(draft->place().parent_path());
-  return Exported{*model, (*architecture)->class_name, from.facts().step, total_bytes(files), files.size()};
+  return Exported{*model, (*architecture)->class_name, from.facts().step, total_bytes(files),
+                  files.size()};
 }
 
 }  // namespace orch::huggingface

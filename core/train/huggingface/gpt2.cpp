@@ -1,16 +1,17 @@
-#include "core/train/huggingface/architecture.h"
 #include "core/plan/family.h"
+#include "core/train/huggingface/architecture.h"
 
 namespace orch::huggingface {
 namespace {
 
 using plan::Field;
 
-// Biases everywhere, layer norms, GELU of four times the width, a tied head: GPT-2's way and BLOOM's.
+// Biases everywhere, layer norms, GELU of four times the width, a tied head: GPT-2's way and
+// BLOOM's.
 bool is_old(const plan::Model& m) {
   return m.bias && m.tied && !m.rms_norm && !m.swiglu && !m.rope && !m.qk_norm &&
-         m.kv_heads == m.heads && m.head_dim * m.heads == m.hidden && m.ffn_hidden == 4 * m.hidden &&
-         m.norm_epsilon == 1e-5 && !m.mixture();
+         m.kv_heads == m.heads && m.head_dim * m.heads == m.hidden &&
+         m.ffn_hidden == 4 * m.hidden && m.norm_epsilon == 1e-5 && !m.mixture();
 }
 
 void finish(Json& json) {
@@ -63,7 +64,8 @@ plan::Model read_gpt2(Config& config) {
   const auto* activation = config.find({"activation_function"});
   if (activation && *activation != "gelu_new" && *activation != "gelu_pytorch_tanh" &&
       *activation != "gelu_fast")
-    config.refuse("activation_function is " + activation->dump() + ", and our models have gelu_new");
+    config.refuse("activation_function is " + activation->dump() +
+                  ", and our models have gelu_new");
   config.only("n_inner", 4 * m.hidden);
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
@@ -73,18 +75,12 @@ plan::Model read_gpt2(Config& config) {
 
 Json bloom_config(const plan::Model& m) {
   const auto token = [&](std::int64_t id) { return std::min(id, m.vocab - 1); };
-  Json json{{"vocab_size", m.vocab},
-            {"seq_length", m.seq},
-            {"hidden_size", m.hidden},
-            {"n_layer", m.layers},
-            {"n_head", m.heads},
-            {"apply_residual_connection_post_layernorm", false},
-            {"hidden_dropout", 0.0},
-            {"attention_dropout", 0.0},
-            {"pretraining_tp", 1},
-            {"slow_but_exact", false},
-            {"bos_token_id", token(1)},
-            {"eos_token_id", token(2)},
+  Json json{{"vocab_size", m.vocab},    {"seq_length", m.seq},
+            {"hidden_size", m.hidden},  {"n_layer", m.layers},
+            {"n_head", m.heads},        {"apply_residual_connection_post_layernorm", false},
+            {"hidden_dropout", 0.0},    {"attention_dropout", 0.0},
+            {"pretraining_tp", 1},      {"slow_but_exact", false},
+            {"bos_token_id", token(1)}, {"eos_token_id", token(2)},
             {"pad_token_id", token(3)}};
   finish(json);
   return json;
@@ -144,12 +140,14 @@ std::vector<Tensor> bloom_tensors(const plan::Model& m) {
 }  // namespace
 
 const Architecture kGpt2{
-    "gpt2", "GPT2LMHeadModel", "transformer.",
-    [](const plan::Model& m) { return is_old(m) && !m.alibi && !m.embedding_norm; }, gpt2_config,
-    read_gpt2, gpt2_tensors};
+    "gpt2",         "GPT2LMHeadModel",
+    "transformer.", [](const plan::Model& m) { return is_old(m) && !m.alibi && !m.embedding_norm; },
+    gpt2_config,    read_gpt2,
+    gpt2_tensors};
 const Architecture kBloom{
-    "bloom", "BloomForCausalLM", "transformer.",
-    [](const plan::Model& m) { return is_old(m) && m.alibi && m.embedding_norm; }, bloom_config,
-    read_bloom, bloom_tensors};
+    "bloom",        "BloomForCausalLM",
+    "transformer.", [](const plan::Model& m) { return is_old(m) && m.alibi && m.embedding_norm; },
+    bloom_config,   read_bloom,
+    bloom_tensors};
 
 }  // namespace orch::huggingface

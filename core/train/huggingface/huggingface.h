@@ -13,7 +13,7 @@ namespace orch::huggingface {
 struct ExportOptions {
   checkpoint::Dtype dtype = checkpoint::Dtype::f32;
   std::uint64_t file_bytes = 5'000'000'000;  // more than so many go into several files
-  std::string architecture;  // model_type of config.json; empty: the one that fits
+  std::string architecture;                  // model_type of config.json; empty: the one that fits
 };
 
 struct Exported {

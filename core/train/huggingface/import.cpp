@@ -74,7 +74,8 @@ Result<Source> Source::open(const fs::path& folder, const std::string& prefix) {
     for (const auto& file : *files)
       if (auto status = source.add(folder / file, prefix); !status) return status.error();
   } else if (is_there(folder / "model.safetensors")) {
-    if (auto status = source.add(folder / "model.safetensors", prefix); !status) return status.error();
+    if (auto status = source.add(folder / "model.safetensors", prefix); !status)
+      return status.error();
   } else {
     return Error{printable(folder.string()), "has no model.safetensors",
                  "save it with transformers' save_pretrained(folder, safe_serialization=True)"};
@@ -187,11 +188,12 @@ Result<Saved> read_share(const Source& source, const plan::Model& model, const S
   return saved;
 }
 
-Status write_shares(const Source& source, const plan::Model& model, const std::vector<Share>& shares,
-                    const fs::path& folder) {
+Status write_shares(const Source& source, const plan::Model& model,
+                    const std::vector<Share>& shares, const fs::path& folder) {
   checkpoint::Facts facts;
   facts.ranks = static_cast<int>(shares.size());
-  facts.texts = {{"family", model.family}, {"model", plan::model_json(model)}, {"origin", "import"}};
+  facts.texts = {
+      {"family", model.family}, {"model", plan::model_json(model)}, {"origin", "import"}};
   checkpoint::WriteOptions options;
   options.attempt = "import-" + std::to_string(::getpid()) + "-" +
                     std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
@@ -221,8 +223,7 @@ Result<Imported> import_model(const fs::path& from, const fs::path& folder,
     return status.error();
   auto draft = DraftFolder::create(folder);
   if (!draft) return draft.error();
-  auto status =
-      write_shares(*source, model, share_out(tensors, share_bytes), draft->path());
+  auto status = write_shares(*source, model, share_out(tensors, share_bytes), draft->path());
   if (status) status = draft->sync();
   if (status) status = draft->publish();
   if (!status) return status.error();

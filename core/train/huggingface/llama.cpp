@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "core/train/huggingface/architecture.h"
 #include "core/plan/family.h"
+#include "core/train/huggingface/architecture.h"
 
 namespace orch::huggingface {
 namespace {
@@ -78,7 +78,8 @@ void read_rotations(Config& config, plan::Model& m) {
     m.rope_high = inner.real(Field::rope_high, "high_freq_factor", 4);
     m.rope_original = inner.size(Field::rope_original, {"original_max_position_embeddings"}, 8192);
   } else if (type && *type != "default") {
-    config.refuse("rotations are stretched by " + type->dump() + ", and ours as Llama 3's or not at all");
+    config.refuse("rotations are stretched by " + type->dump() +
+                  ", and ours as Llama 3's or not at all");
   }
   config.errors.insert(config.errors.end(), inner.errors.begin(), inner.errors.end());
 }
@@ -133,15 +134,17 @@ void add_layer(TensorList& list, const plan::Model& m, std::int64_t index) {
   const auto a = "layers." + std::to_string(index), &b = a;
   list.norm(a + ".norm1", b + ".input_layernorm", false);
   const auto self = b + ".self_attn.";
-  list.linear(a + ".attention.qkv", {{self + "q_proj", q}, {self + "k_proj", kv}, {self + "v_proj", kv}}, h,
-              m.qkv_bias, Rows::qkv);
+  list.linear(a + ".attention.qkv",
+              {{self + "q_proj", q}, {self + "k_proj", kv}, {self + "v_proj", kv}}, h, m.qkv_bias,
+              Rows::qkv);
   if (m.qk_norm) {
     list.add(a + ".attention.q_norm.weight", self + "q_norm.weight", {m.head_dim});
     list.add(a + ".attention.k_norm.weight", self + "k_norm.weight", {m.head_dim});
   }
   list.linear(a + ".attention.out", {{self + "o_proj", h}}, q, false);
   list.norm(a + ".norm2", b + ".post_attention_layernorm", false);
-  list.linear(a + ".mlp.up", {{b + ".mlp.gate_proj", m.ffn_hidden}, {b + ".mlp.up_proj", m.ffn_hidden}}, h, false,
+  list.linear(a + ".mlp.up",
+              {{b + ".mlp.gate_proj", m.ffn_hidden}, {b + ".mlp.up_proj", m.ffn_hidden}}, h, false,
               Rows::pairs);
   list.linear(a + ".mlp.down", {{b + ".mlp.down_proj", h}}, m.ffn_hidden, false);
 }
@@ -157,20 +160,29 @@ std::vector<Tensor> tensors(const plan::Model& m) {
 
 }  // namespace
 
-const Architecture kLlama{"llama", "LlamaForCausalLM", "model.", is_plain, llama_config, read_llama, tensors};
-const Architecture kMistral{
-    "mistral", "MistralForCausalLM", "model.",
-    [](const plan::Model& m) { return is_plain(m) && m.rope_factor == 1; }, windowless_config,
-    read_mistral, tensors};
-const Architecture kQwen2{
-    "qwen2", "Qwen2ForCausalLM", "model.",
-    [](const plan::Model& m) {
-      return is_llama(m) && m.qkv_bias && !m.qk_norm && m.heads * m.head_dim == m.hidden;
-    },
-    qwen_config, read_qwen2, tensors};
+const Architecture kLlama{"llama",      "LlamaForCausalLM", "model.", is_plain,
+                          llama_config, read_llama,         tensors};
+const Architecture kMistral{"mistral",
+                            "MistralForCausalLM",
+                            "model.",
+                            [](const plan::Model& m) { return is_plain(m) && m.rope_factor == 1; },
+                            windowless_config,
+                            read_mistral,
+                            tensors};
+const Architecture kQwen2{"qwen2",
+                          "Qwen2ForCausalLM",
+                          "model.",
+                          [](const plan::Model& m) {
+                            return is_llama(m) && m.qkv_bias && !m.qk_norm &&
+                                   m.heads * m.head_dim == m.hidden;
+                          },
+                          qwen_config,
+                          read_qwen2,
+                          tensors};
 const Architecture kQwen3{
-    "qwen3", "Qwen3ForCausalLM", "model.",
-    [](const plan::Model& m) { return is_llama(m) && !m.qkv_bias && m.qk_norm; }, qwen_config,
-    read_qwen3, tensors};
+    "qwen3",     "Qwen3ForCausalLM",
+    "model.",    [](const plan::Model& m) { return is_llama(m) && !m.qkv_bias && m.qk_norm; },
+    qwen_config, read_qwen3,
+    tensors};
 
 }  // namespace orch::huggingface

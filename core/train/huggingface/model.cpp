@@ -78,7 +78,8 @@ Result<const Architecture*> choose(const plan::Model& model, const std::string& 
                           : find(named(model_type));
   if (found && found->fits(model)) return found;
   if (model_type.empty())
-    return Error{"checkpoint", "no model of transformers computes what this " + model.family + " does",
+    return Error{"checkpoint",
+                 "no model of transformers computes what this " + model.family + " does",
                  join(type_names(), ", ") + " can be exported"};
   return Error{"--architecture",
                found ? found->class_name + " does not compute what this " + model.family + " does"

@@ -1,7 +1,7 @@
-#include "core/train/huggingface/architecture.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "core/train/huggingface/architecture.h"
 
 namespace orch::huggingface {
 namespace {
@@ -68,12 +68,14 @@ std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their) 
   return shape;
 }
 
-std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model, std::vector<float> ours) {
+std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model,
+                             std::vector<float> ours) {
   ours = reorder(std::move(ours), tensor, model, Way::to_theirs);
   return tensor.transposed ? transpose(ours, tensor.shape[0], tensor.shape[1]) : ours;
 }
 
-std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model, std::vector<float> theirs) {
+std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model,
+                           std::vector<float> theirs) {
   if (tensor.transposed) theirs = transpose(theirs, tensor.shape[1], tensor.shape[0]);
   return reorder(std::move(theirs), tensor, model, Way::to_ours);
 }

@@ -5,9 +5,9 @@
 namespace orch::pipeline {
 namespace {
 
-// Micro-batches go through the chunks in groups: as many in each as there are stages, or, where that
-// does not come out even, a few more. With fewer in the last one some stages would wait for what
-// others have not begun.
+// Micro-batches go through the chunks in groups: as many in each as there are stages, or, where
+// that does not come out even, a few more. With fewer in the last one some stages would wait for
+// what others have not begun.
 std::int64_t group_count(const Shape& shape) {
   return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
 }
@@ -15,7 +15,8 @@ std::int64_t group_count(const Shape& shape) {
 std::vector<std::int64_t> groups_of(const Shape& shape) {
   const auto count = group_count(shape);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
-  for (std::int64_t i = 0; i < shape.micro_batches % count; ++i) ++sizes[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < shape.micro_batches % count; ++i)
+    ++sizes[static_cast<std::size_t>(i)];
   return sizes;
 }
 
@@ -28,11 +29,13 @@ std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
 }
 
 // A pipeline whose passes all take one unit of time, played tick by tick. A stage passes a gradient
-// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights: these
-// first where as many wait as there are stages. Fewer would leave stages idle, more would only be kept.
+// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights:
+// these first where as many wait as there are stages. Fewer would leave stages idle, more would
+// only be kept.
 class Filling {
  public:
-  explicit Filling(const Shape& shape) : shape_(shape), stages_(static_cast<std::size_t>(shape.stages)) {}
+  explicit Filling(const Shape& shape)
+      : shape_(shape), stages_(static_cast<std::size_t>(shape.stages)) {}
 
   std::vector<Task> play(std::int64_t wanted) {
     const auto all = 3 * shape_.micro_batches;
@@ -104,8 +107,8 @@ std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
 }
 
 std::int64_t in_flight(const Shape& shape, std::int64_t stage) {
-  // One more than the warm-up, unless that was all: no need to write the list down. Filled pipelines
-  // hold as much as 1F1B.
+  // One more than the warm-up, unless that was all: no need to write the list down. Filled
+  // pipelines hold as much as 1F1B.
   return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
 }
 

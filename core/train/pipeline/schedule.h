@@ -26,8 +26,8 @@ struct Shape {
 
 // What a stage does in one step, in order: one forward, one backward after a warm-up (1F1B), or
 // interleaved (Narayanan et al. 2021), or with backwards split in two, so that the gradients of
-// weights wait for a moment in which nothing else can be done (Qi et al. 2023, ZB-H1). Whoever sends
-// to a stage sends in the order in which it receives, both ways.
+// weights wait for a moment in which nothing else can be done (Qi et al. 2023, ZB-H1). Whoever
+// sends to a stage sends in the order in which it receives, both ways.
 std::vector<Task> tasks(const Shape& shape, std::int64_t stage);
 
 // Forwards in the order of tasks(), without backwards: what evaluation does.

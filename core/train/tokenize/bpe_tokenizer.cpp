@@ -72,7 +72,8 @@ class BpeTokenizer : public Tokenizer {
 
   std::optional<std::int32_t> find(std::string_view token) const override {
     for (const auto& name : {std::string(token), to_byte_alphabet(token)})
-      if (const auto found = parts_.names.find(name); found != parts_.names.end()) return found->second;
+      if (const auto found = parts_.names.find(name); found != parts_.names.end())
+        return found->second;
     return std::nullopt;
   }
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/text.h"
 #include "core/base/json_fields.h"
+#include "core/base/text.h"
 #include "core/train/tokenize/bpe_tokenizer.h"
 #include "core/train/tokenize/byte_alphabet.h"
 #include "core/train/tokenize/regex_syntax.h"

@@ -16,9 +16,7 @@ class Spec final : public BackendSpec {
   std::string version() const override { return "2.1"; }
   std::string doc() const override { return "Replicas that meet now and then"; }
   std::vector<StrategySpec> strategies() const override {
-    return {{"local_sgd",
-             "weights averaged every few steps",
-             {kPeriod, kDtype}}};
+    return {{"local_sgd", "weights averaged every few steps", {kPeriod, kDtype}}};
   }
   void check(const RunView& run, Problems& problems) const override {
     check_attention(run, transformer(run), problems);

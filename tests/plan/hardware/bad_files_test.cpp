@@ -234,14 +234,17 @@ TEST_CASE("text that people will see holds no control characters", "[hardware]")
 
 TEST_CASE("fast links join whole nodes", "[hardware]") {
   const auto with = [](const char* domain) {
-    return complaint("gpus_per_node: 8", "gpus_per_node: 8\n    gpus_per_domain: " + std::string(domain));
+    return complaint("gpus_per_node: 8",
+                     "gpus_per_node: 8\n    gpus_per_domain: " + std::string(domain));
   };
-  CHECK_THAT(with("12"), ContainsSubstring("gpus_per_domain: 12 is not a multiple of gpus_per_node = 8") &&
-                             ContainsSubstring("such as 16"));
+  CHECK_THAT(with("12"),
+             ContainsSubstring("gpus_per_domain: 12 is not a multiple of gpus_per_node = 8") &&
+                 ContainsSubstring("such as 16"));
   CHECK_THAT(with("-8"), ContainsSubstring("out of range"));
   for (const auto& [domain, gpus] : {std::pair{"0", 8}, {"8", 8}, {"72", 72}}) {
-    const auto cluster = toy::cluster(
-        replaced(kCluster, "gpus_per_node: 8", "gpus_per_node: 8\n    gpus_per_domain: " + std::string(domain)));
+    const auto cluster =
+        toy::cluster(replaced(kCluster, "gpus_per_node: 8",
+                              "gpus_per_node: 8\n    gpus_per_domain: " + std::string(domain)));
     REQUIRE(cluster);
     CHECK(cluster->partitions[0].domain() == gpus);
   }

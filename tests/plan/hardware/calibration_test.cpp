@@ -93,7 +93,8 @@ TEST_CASE("a fitted constant needs value, unit and origin", "[hardware][calibrat
   CHECK_THAT(complaint_of_fit("{ value: 0.55, origin: \"fitted: 9 rows of mine\" }", "0.55"),
              ContainsSubstring("partitions[1].fitted.gemm: '0.55' does not say where it"));
   CHECK_THAT(complaint_of_fit("value: 0.55", "value: 55"), ContainsSubstring("55 is out of range"));
-  CHECK_THAT(complaint_of_fit("value: 12 ms", "value: 12"), ContainsSubstring("'12' is not a time"));
+  CHECK_THAT(complaint_of_fit("value: 12 ms", "value: 12"),
+             ContainsSubstring("'12' is not a time"));
   CHECK_THAT(complaint_of_fit("value: 1.05", "value: 50"),
              ContainsSubstring("50 is out of range\n  give a value from 0.1 to 10"));
 }
@@ -102,9 +103,9 @@ TEST_CASE("an era ends on a day", "[hardware][calibration]") {
   for (const char* bad :
        {"2022-2-18", "soon", "2022-02", "18.02.2022", "2022/02/18", "2022-02-30"}) {
     CAPTURE(bad);
-    CHECK(complaint_of_fit("2022-02-18", bad) == "toy.yaml:33: partitions[1].fitted.eras[1].until: '" +
-                                              std::string(bad) +
-                                              "' is not a day\n  write it like \"2022-02-25\"");
+    CHECK(complaint_of_fit("2022-02-18", bad) ==
+          "toy.yaml:33: partitions[1].fitted.eras[1].until: '" + std::string(bad) +
+              "' is not a day\n  write it like \"2022-02-25\"");
   }
 }
 
@@ -118,7 +119,8 @@ TEST_CASE("eras follow each other", "[hardware][calibration]") {
 TEST_CASE("what was seen has a least and a most", "[hardware][calibration]") {
   for (const char* bad : {"[64, 8]", "[8]", "8", "[a, b]", "[0, 8]"}) {
     CAPTURE(bad);
-    CHECK_THAT(complaint_of_fit("[8, 64]", bad), ContainsSubstring("partitions[1].fitted.seen.gpus"));
+    CHECK_THAT(complaint_of_fit("[8, 64]", bad),
+               ContainsSubstring("partitions[1].fitted.seen.gpus"));
   }
 }
 

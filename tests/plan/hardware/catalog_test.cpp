@@ -1,7 +1,7 @@
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
-#include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
+#include "tests/plan/hardware/toy.h"
 #include "tests/test.h"
 
 namespace orch::hardware {

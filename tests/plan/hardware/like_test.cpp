@@ -1,7 +1,7 @@
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
-#include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
+#include "tests/plan/hardware/toy.h"
 #include "tests/test.h"
 
 // Clusters and GPUs that are like another and say only what differs.
@@ -15,7 +15,7 @@ struct Site : Place {
     fs::create_directories(root() / "shipped");
     file("gpus.yaml", toy::kGpus);
     file("mine/gpus.yaml",
-          "better:\n  like: toy\n  memory_bandwidth: { value: 3 TB/s, origin: b }\n");
+         "better:\n  like: toy\n  memory_bandwidth: { value: 3 TB/s, origin: b }\n");
     file("shipped/toy.yaml", toy::kCluster);
   }
   Result<std::shared_ptr<const plan::Cluster>> find(const std::string& name) const {
@@ -40,7 +40,6 @@ struct Site : Place {
       said.erase(at, root().string().size() + 1);
     return said;
   }
-
 };
 
 TEST_CASE("a cluster in five lines has the rest of the one it is like", "[hardware][like]") {
@@ -93,8 +92,8 @@ TEST_CASE("another name, and a partition for each kind of node", "[hardware][lik
 TEST_CASE("what was fitted holds over what differs, but for another GPU", "[hardware][like]") {
   const Site site;
   site.file("shipped/toy.yaml", toy::kCluster +
-                                     "    fitted:\n"
-                                     "      gemm: { value: 0.6, origin: \"fitted: rows\" }\n");
+                                    "    fitted:\n"
+                                    "      gemm: { value: 0.6, origin: \"fitted: rows\" }\n");
   const std::string head = "name: ours\nlike: toy\npartitions:\n  - name: small\n";
   const auto same = site.ours(head + "    network: { latency: { value: 9 us, origin: o } }\n");
   const auto& tuned = same.partitions.front().as_measured();
@@ -109,7 +108,7 @@ TEST_CASE("what was fitted holds over what differs, but for another GPU", "[hard
 TEST_CASE("a cluster may be like one of its own name in a later folder", "[hardware][like]") {
   const Site site;
   site.file("mine/toy.yaml",
-             "name: toy\nlike: toy\npartitions: [{ name: small, slurm: { account: me } }]\n");
+            "name: toy\nlike: toy\npartitions: [{ name: small, slurm: { account: me } }]\n");
   const auto found = site.find("toy");
   REQUIRE(found);
   CHECK((*found)->partitions.front().slurm.account == "me");

@@ -1,6 +1,5 @@
-#include "core/plan/hardware/write.h"
-
 #include "core/plan/hardware/hardware.h"
+#include "core/plan/hardware/write.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/test.h"
 
@@ -137,7 +136,8 @@ TEST_CASE("what is written reads back as it was, to five digits", "[hardware][re
   first.seen.gpus = {8, 384};
   first.seen.tokens = {512, 16384};
   first.seen.settings = {{"dtype", {"bf16", "fp16"}}, {"offload", {"none"}}};
-  first.seen.of_stack = {{"some-2022", {{"dtype", {"bf16"}}}}, {"other-2023", {{"dtype", {"fp16"}}}}};
+  first.seen.of_stack = {{"some-2022", {{"dtype", {"bf16"}}}},
+                         {"other-2023", {{"dtype", {"fp16"}}}}};
   const auto text = rewritten(kHead + partition("small") + partition("large"), "small", first);
   const auto cluster = parsed(text);
   CHECK_FALSE(cluster.partitions[1].calibration);

@@ -34,8 +34,9 @@ bool says_its_kind(const std::string& origin) {
 
 TEST_CASE("the clusters that orch promises are there", "[hardware][shipped]") {
   CHECK(shipped().names() == std::vector<std::string>{"adastra", "dgx-a100", "dgx-b200", "dgx-h100",
-                                                      "dgx-v100", "gb200-nvl72", "gh200", "h200", "intel-pvc",
-                                                      "jean-zay", "local", "mi300x", "perlmutter"});
+                                                      "dgx-v100", "gb200-nvl72", "gh200", "h200",
+                                                      "intel-pvc", "jean-zay", "local", "mi300x",
+                                                      "perlmutter"});
 }
 
 TEST_CASE("every shipped cluster loads and is plausible", "[hardware][shipped]") {
@@ -69,7 +70,8 @@ TEST_CASE("every shipped number says what kind of number it is", "[hardware][shi
       for (const auto& link : {partition.intra_node, partition.network, partition.pcie})
         for (const auto& constant : constants(link)) all.push_back(constant);
       for (const auto& constant : constants(partition.efficiency)) {
-        CHECK((constant.origin.starts_with("assumed: ") || constant.origin.starts_with("measured: ")));
+        CHECK((constant.origin.starts_with("assumed: ") ||
+               constant.origin.starts_with("measured: ")));
         all.push_back(constant);
       }
       for (const auto& constant : all) {
@@ -79,8 +81,8 @@ TEST_CASE("every shipped number says what kind of number it is", "[hardware][shi
     }
 }
 
-// A constant at a bound stands for something that the form lacks. No product of published runs held 0.9 of a
-// datasheet's peak over a step.
+// A constant at a bound stands for something that the form lacks. No product of published runs held
+// 0.9 of a datasheet's peak over a step.
 TEST_CASE("no fitted constant rests at its bound", "[hardware][shipped]") {
   const auto check = [](const auto& owner, const std::map<std::string, plan::Constant>& fitted) {
     for (const auto& [name, constant] : fitted) {
@@ -94,7 +96,8 @@ TEST_CASE("no fitted constant rests at its bound", "[hardware][shipped]") {
       for (const auto& on : partition.stacks) {
         check(on.stack->name, on.stack->constants);
         CAPTURE(name, on.stack->name);
-        if (on.stack->seen.devices.contains(partition.gpu.name)) CHECK(on.partition->efficiency.gemm.value < 0.9);
+        if (on.stack->seen.devices.contains(partition.gpu.name))
+          CHECK(on.partition->efficiency.gemm.value < 0.9);
       }
     }
 }

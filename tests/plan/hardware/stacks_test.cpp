@@ -46,9 +46,9 @@ TEST_CASE("stacks are read with their factors and where these are from", "[hardw
 TEST_CASE("a file that is read over another counts first", "[hardware][stack]") {
   const auto below = parse_stacks(kStacks, "stacks.yaml");
   REQUIRE(below);
-  const auto read = parse_stacks(
-      "some-2022:\n  like: other\n  factors: { gemm: { value: 0.5, origin: mine } }\n", "mine.yaml",
-      *below);
+  const auto read =
+      parse_stacks("some-2022:\n  like: other\n  factors: { gemm: { value: 0.5, origin: mine } }\n",
+                   "mine.yaml", *below);
   if (!read) FAIL(text(read.error()));
   CHECK(read->at("some-2022")->constants.at("gemm").value == 0.5);
   CHECK(read->at("some-2022")->file == "mine.yaml");
@@ -59,11 +59,14 @@ TEST_CASE("mistakes in stacks are named with their place", "[hardware][stack]") 
   CHECK_THAT(complaint_of_stacks("gemm:", "gem:"),
              ContainsSubstring("stacks.yaml:7: some-2022.factors.gem: no such field\n"
                                "  did you mean 'gemm'?"));
-  CHECK_THAT(complaint_of_stacks("value: 0.9", "value: 900"), ContainsSubstring("900 is out of range"));
+  CHECK_THAT(complaint_of_stacks("value: 0.9", "value: 900"),
+             ContainsSubstring("900 is out of range"));
   CHECK_THAT(complaint_of_stacks("gemm:", "pcie.efficiency:"),  // the machine's alone
              ContainsSubstring("no such field"));
-  CHECK_THAT(complaint_of_stacks("  date: \"2022-03\"\n", ""), ContainsSubstring("'date' is missing"));
-  CHECK_THAT(complaint_of_stacks("tuned: false", "tuned: no"), ContainsSubstring("is not true or false"));
+  CHECK_THAT(complaint_of_stacks("  date: \"2022-03\"\n", ""),
+             ContainsSubstring("'date' is missing"));
+  CHECK_THAT(complaint_of_stacks("tuned: false", "tuned: no"),
+             ContainsSubstring("is not true or false"));
   CHECK_THAT(complaint_of_stacks("like: some-2022", "like: som-2022"),
              ContainsSubstring("no stack is called 'som-2022' so far"));
 }

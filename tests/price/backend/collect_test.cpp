@@ -1,4 +1,5 @@
-// What a plug-in may say, and what becomes of nonsense: said here as a plug-in would, one flaw at a time.
+// What a plug-in may say, and what becomes of nonsense: said here as a plug-in would, one flaw at a
+// time.
 #include "core/price/backend/collect.h"
 
 #include "core/base/text.h"
@@ -64,7 +65,8 @@ TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]")
     INFO(found);
     CHECK(found.find(fact) != std::string::npos);
   };
-  check("an item of memory is of stages 0 to 2, and there are 2", [](Said& said) { said.memory.last = 2; });
+  check("an item of memory is of stages 0 to 2, and there are 2",
+        [](Said& said) { said.memory.last = 2; });
   check("has -1 bytes", [](Said& said) { said.memory.bytes = -1; });
   check("has nan bytes", [](Said& said) { said.memory.bytes = std::nan(""); });
   check("an item of memory of 0 bytes", [](Said& said) { said.memory.struct_size = 0; });
@@ -75,7 +77,8 @@ TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]")
   check("stages of 0 bytes", [](Said& said) { said.stages.struct_size = 0; });
   check("counted a number of times that cannot be", [](Said& said) { said.counts[0] = -3; });
   check("a schedule in 'float'", [](Said& said) { said.schedule.dtype = "float"; });
-  check("a schedule of 1000000000000 stages", [](Said& said) { said.schedule.stages = 1'000'000'000'000; });
+  check("a schedule of 1000000000000 stages",
+        [](Said& said) { said.schedule.stages = 1'000'000'000'000; });
   check("a schedule of 0 bytes", [](Said& said) { said.schedule.struct_size = 0; });
   check("'norms' has amounts that cannot be", [](Said& said) { said.op.forward = INFINITY; });
   check("'norms' has amounts that cannot be", [](Said& said) { said.op.group_size = -4; });

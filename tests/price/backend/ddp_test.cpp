@@ -1,6 +1,5 @@
-#include "tests/price/backend/support.h"
-
 #include "core/plan/family.h"
+#include "tests/price/backend/support.h"
 
 namespace orch::test::ddp_test {
 namespace {
@@ -13,7 +12,8 @@ plan::Run ddp(const Settings& settings = {}, std::int64_t accumulate = 256) {
 }
 
 const Settings kPowerSgd{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}};
-const Settings kHook{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}, {"engine", word("framework")}};
+const Settings kHook{
+    {"compression", word("powersgd")}, {"powersgd_rank", number(4)}, {"engine", word("framework")}};
 
 }  // namespace
 
@@ -46,8 +46,9 @@ TEST_CASE("PowerSGD sends its factors and the vectors whole", "[ddp]") {
 
 TEST_CASE("PowerSGD compresses words and positions", "[ddp]") {
   const auto gpt = plan::sized("gpt", "tiny", 4, 128, 4, 512, 128);
-  const auto work = work_of(make_run("ddp", gpt, {1, 1, 4}, 2, 2,
-                                     {{"compression", word("powersgd")}, {"powersgd_rank", number(2)}}));
+  const auto work =
+      work_of(make_run("ddp", gpt, {1, 1, 4}, 2, 2,
+                       {{"compression", word("powersgd")}, {"powersgd_rank", number(2)}}));
   const char* ends = "embedding and LM head";
   CHECK(op(work, ends, "PowerSGD factors all-reduce").bytes == 4 * 2 * ((512 + 128) + (128 + 128)));
   CHECK(op(work, ends, "uncompressed gradient all-reduce").bytes == 4 * 2 * 128);  // the last norm
@@ -59,7 +60,8 @@ TEST_CASE("a matrix that hardly shrinks is sent whole", "[ddp]") {
   auto settings = kHook;
   settings["powersgd_rank"] = number(1024);
   const auto work = work_of(ddp(settings));
-  // QKV: 4h * h/4 of factors are less than 0.45 * 3h^2; up and down: 5h * h/4 less than 0.45 * 4h^2.
+  // QKV: 4h * h/4 of factors are less than 0.45 * 3h^2; up and down: 5h * h/4 less than 0.45 *
+  // 4h^2.
   CHECK(op(work, "layer", "PowerSGD factors all-reduce").bytes ==
         Approx(4 * 0.45 * (3 + 4 + 4) * 4096.0 * 4096));
   CHECK(op(work, "layer", "uncompressed gradient all-reduce").bytes ==

@@ -4,7 +4,8 @@ namespace orch::test::engine_test {
 namespace {
 
 // Parameters of a layer of the 104B on one of four tensor-parallel ranks: (12h^2 + 7h) / 4, and 6h
-// that all of them have. Tensors end at multiples of 64: seven of 11,600 elements at 11,648, one of 8,700 at 8,704.
+// that all of them have. Tensors end at multiples of 64: seven of 11,600 elements at 11,648, one of
+// 8,700 at 8,704.
 constexpr double kLayer = 403769900 + 7 * 48 + 4;
 constexpr double kSbh = 2048.0 * 11600;
 
@@ -24,7 +25,8 @@ backend::Work work_with(const Settings& settings, plan::Layout layout = {4, 8, 2
 const Settings kDeepspeed{{"engine", word("deepspeed")}};
 // Without norms and biases on every rank: (12 h^2 + 13 h) / 4 with h = 11,600.
 constexpr double kPlainLayer = 403717700;
-const Settings kOffload{{"zero_stage", number(1)}, {"offload", word("optimizer")}, {"engine", word("megatron")}};
+const Settings kOffload{
+    {"zero_stage", number(1)}, {"offload", word("optimizer")}, {"engine", word("megatron")}};
 
 }  // namespace
 
@@ -53,8 +55,8 @@ TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
   CHECK(count(work_with(kDeepspeed, {4, 1, 2}), 0, "pipeline") == 0);
 }
 
-// Its trainer wraps the model in PyTorch's DDP (buckets of 25 MiB, under backward) unless sums in fp32
-// are sharded: then it scatters them when backward is over.
+// Its trainer wraps the model in PyTorch's DDP (buckets of 25 MiB, under backward) unless sums in
+// fp32 are sharded: then it scatters them when backward is over.
 TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[megatron][engine]") {
   const auto nanotron = [](std::int64_t stage, bool fp32) {
     return work_with({{"engine", word("nanotron")},
@@ -71,7 +73,8 @@ TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[mega
 
 // "fp16 parameters, fp16 gradients: 20 bytes" (Megatron-Core's table of its distributed optimizer):
 // 2 + 2, and 16 of the update, of which the fp32 gradients are there only while it lasts.
-TEST_CASE("Megatron sends gradients as it makes them, and copies fp16 ones to fp32", "[megatron][engine]") {
+TEST_CASE("Megatron sends gradients as it makes them, and copies fp16 ones to fp32",
+          "[megatron][engine]") {
   const auto megatron = [](const char* dtype, bool fp32, std::int64_t micro_batch) {
     return work_of(make_run("megatron", model_104b(), {4, 8, 2}, micro_batch, 64,
                             {{"engine", word("megatron")},
@@ -218,13 +221,12 @@ TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not inte
   const auto reasons = [](const Settings& settings) {
     return problems_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, settings)).reasons;
   };
-  CHECK(has(
-      about(reasons({{"offload", word("optimizer")},
-                     {"optimizer", word("adafactor")},
-                     {"engine", word("megatron")}}),
-            "offload")
-          .fact,
-      "AdamW only"));
+  CHECK(has(about(reasons({{"offload", word("optimizer")},
+                           {"optimizer", word("adafactor")},
+                           {"engine", word("megatron")}}),
+                  "offload")
+                .fact,
+            "AdamW only"));
   CHECK(has(
       about(reasons({{"engine", word("deepspeed")}, {"interleave", number(2)}}), "interleave").fact,
       "does not interleave"));

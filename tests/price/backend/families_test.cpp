@@ -1,7 +1,7 @@
 // What a rank does for models of today, by hand.
 
-#include "core/train/pipeline/schedule.h"
 #include "core/plan/family.h"
+#include "core/train/pipeline/schedule.h"
 #include "tests/price/backend/support.h"
 #include "tests/test.h"
 
@@ -50,8 +50,8 @@ TEST_CASE("a llama's products on one of eight tensor-parallel ranks", "[backend]
              WithinRel(2 * (vocab * 8192 / 8 + 8192), 1e-12));
 }
 
-// No head owns the products into 1536 and 512 + 64 numbers: all eight ranks have them, with norms and the
-// router.
+// No head owns the products into 1536 and 512 + 64 numbers: all eight ranks have them, with norms
+// and the router.
 TEST_CASE("narrow products of latent attention are on every tensor-parallel rank", "[backend]") {
   auto model = mixtral();
   model.kv_heads = model.heads;
@@ -62,11 +62,12 @@ TEST_CASE("narrow products of latent attention are on every tensor-parallel rank
              WithinRel(2 * 8 * (model.layer_params() / 8 + (narrow + shared) * 7 / 8), 1e-12));
 }
 
-// Four tensors as wide as the model, and an eighth of queries, keys and values (8192 + 2 * 1024), of
-// what attention gave (8192), and of gate, up and what they make (3 * 28672): 2 bytes each.
+// Four tensors as wide as the model, and an eighth of queries, keys and values (8192 + 2 * 1024),
+// of what attention gave (8192), and of gate, up and what they make (3 * 28672): 2 bytes each.
 TEST_CASE("products that wait for a bubble keep what a rank has of them", "[backend]") {
-  const auto run = make_run("megatron", llama_70b(), {8, 4, 1}, 1, 8,
-                            {{"fill_bubbles", plan::Value(true)}, {"sequence_parallel", plan::Value(true)}});
+  const auto run =
+      make_run("megatron", llama_70b(), {8, 4, 1}, 1, 8,
+               {{"fill_bubbles", plan::Value(true)}, {"sequence_parallel", plan::Value(true)}});
   const auto work = work_of(run);
   const double layer = 2 * 8192.0 * (4 * 8192 + (8192 + 2 * 1024 + 8192 + 3 * 28672) / 8.0);
   for (std::int64_t stage = 0; stage < 4; ++stage)
@@ -75,7 +76,8 @@ TEST_CASE("products that wait for a bubble keep what a rank has of them", "[back
   CHECK(memory(work, 0, "put-off products") > 0);
 }
 
-TEST_CASE("keys and values that ranks cannot share are refused with a number that works", "[backend]") {
+TEST_CASE("keys and values that ranks cannot share are refused with a number that works",
+          "[backend]") {
   const auto problems = problems_of(make_run("megatron", llama_70b(), {16, 1, 1}, 1, 4, {}));
   const auto found = about(problems.reasons, "tensor_parallel");
   CHECK(found.fact.starts_with("kv_heads = 8 is not divisible by tensor_parallel = 16"));
@@ -84,9 +86,9 @@ TEST_CASE("keys and values that ranks cannot share are refused with a number tha
 
 // FSDP's root unit stays gathered: the words twice, besides the layer in use and the one ahead.
 TEST_CASE("a head of its own is gathered with the embedding", "[backend]") {
-  const auto work = work_of(make_run("fsdp", llama_70b(), {1, 1, 64}, 1, 1,
-                                     {{"engine", plan::Value(std::string("framework"))},
-                                      {"prefetch", number(1)}}));
+  const auto work = work_of(
+      make_run("fsdp", llama_70b(), {1, 1, 64}, 1, 1,
+               {{"engine", plan::Value(std::string("framework"))}, {"prefetch", number(1)}}));
   const double layer = 8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672 + 2 * 8192;
   CHECK_THAT(memory(work, 0, "gathered weights"),
              WithinRel(2 * (2 * layer + 2 * 128256.0 * 8192), 1e-12));
@@ -109,11 +111,11 @@ TEST_CASE("what a model has not cannot be asked for", "[backend]") {
              "compression") == "PowerSGD is not estimated for models with experts");
 }
 
-// Eight experts on four ranks: two each. A micro-batch of 4096 tokens visits 8192 times, and so do those
-// of the other three ranks: 4096 rows for each expert.
+// Eight experts on four ranks: two each. A micro-batch of 4096 tokens visits 8192 times, and so do
+// those of the other three ranks: 4096 rows for each expert.
 TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
-  const auto run =
-      make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"expert_parallel", number(4)}, {"zero_stage", number(1)}});
+  const auto run = make_run("megatron", mixtral(), {1, 1, 8}, 1, 4,
+                            {{"expert_parallel", number(4)}, {"zero_stage", number(1)}});
   const auto work = work_of(run);
   const auto& up = op(work, "layer", "experts up");
   CHECK(up.batch == 2);
@@ -131,13 +133,16 @@ TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
   CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
 }
 
-// 2 tensor-parallel ranks x 4 of the data hold 8 experts. Whole ones on 8 ranks, one each: a rank sends its 2048
-// rows twice, and the expert is met by 4 x 4096 tokens x 2 visits / 8. On 4 ranks, two each, every two ranks
-// have the same.
+// 2 tensor-parallel ranks x 4 of the data hold 8 experts. Whole ones on 8 ranks, one each: a rank
+// sends its 2048 rows twice, and the expert is met by 4 x 4096 tokens x 2 visits / 8. On 4 ranks,
+// two each, every two ranks have the same.
 TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
-  Settings settings{{"expert_parallel", number(8)}, {"expert_tensor_parallel", number(1)},
-                    {"sequence_parallel", plan::Value(true)}, {"engine", plan::Value("megatron")},
-                    {"zero_stage", number(1)}, {"recompute", plan::Value("none")}};
+  Settings settings{{"expert_parallel", number(8)},
+                    {"expert_tensor_parallel", number(1)},
+                    {"sequence_parallel", plan::Value(true)},
+                    {"engine", plan::Value("megatron")},
+                    {"zero_stage", number(1)},
+                    {"recompute", plan::Value("none")}};
   const double expert = 3 * 4096.0 * 14336;
   const auto run = make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings);
   CHECK(problems_of(run).reasons.empty());
@@ -181,8 +186,10 @@ TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
 // Four tensor-parallel ranks, two to an expert: each sends 1024 rows twice, two gather theirs.
 TEST_CASE("ranks that share an expert gather its rows", "[backend]") {
   const auto work = work_of(make_run("megatron", mixtral(), {4, 1, 2}, 1, 4,
-                                     {{"expert_parallel", number(4)}, {"expert_tensor_parallel", number(2)},
-                                      {"sequence_parallel", plan::Value(true)}, {"engine", plan::Value("megatron")}}));
+                                     {{"expert_parallel", number(4)},
+                                      {"expert_tensor_parallel", number(2)},
+                                      {"sequence_parallel", plan::Value(true)},
+                                      {"engine", plan::Value("megatron")}}));
   CHECK(op(work, "layer", "experts up").m == 2 * 4096 * 2 / 8);
   CHECK(op(work, "layer", "experts up").n == 14336);
   CHECK(op(work, "layer", "expert all-to-all").bytes == 2.0 * 1024 * 2 * 4096);
@@ -197,9 +204,11 @@ TEST_CASE("ranks that share an expert gather its rows", "[backend]") {
 TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[backend]") {
   const auto problem = [](const char* field, Settings settings, plan::Layout layout = {4, 1, 2}) {
     settings.insert({"engine", plan::Value("megatron")});
-    return about(problems_of(make_run("megatron", mixtral(), layout, 1, 4, settings)).reasons, field);
+    return about(problems_of(make_run("megatron", mixtral(), layout, 1, 4, settings)).reasons,
+                 field);
   };
-  const Settings whole{{"expert_tensor_parallel", number(1)}, {"sequence_parallel", plan::Value(true)}};
+  const Settings whole{{"expert_tensor_parallel", number(1)},
+                       {"sequence_parallel", plan::Value(true)}};
   auto asked = whole;
   asked["expert_parallel"] = number(16);
   CHECK(problem("expert_parallel", asked).fact == "8 experts cannot be dealt to 16 ranks");
@@ -219,25 +228,31 @@ TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[bac
         "try sequence_parallel = true or expert_tensor_parallel = 0");
   auto own = whole;
   own["engine"] = plan::Value("orch");
-  CHECK(problem("expert_tensor_parallel", own).fact == "engine = 'orch' cuts experts as it cuts layers");
+  CHECK(problem("expert_tensor_parallel", own).fact ==
+        "engine = 'orch' cuts experts as it cuts layers");
   const auto dense = problems_of(make_run("megatron", llama_70b(), {4, 1, 2}, 1, 4, whole));
   CHECK(about(dense.reasons, "expert_tensor_parallel").fact == "a llama has no experts to cut");
 }
 
-// Of 4096 tokens each visits two experts: their inputs are kept, in a byte each where products read such. The
-// rest of a layer: two norms' inputs and outputs, q, k, v, attention's result, up and what activation gives.
+// Of 4096 tokens each visits two experts: their inputs are kept, in a byte each where products read
+// such. The rest of a layer: two norms' inputs and outputs, q, k, v, attention's result, up and
+// what activation gives.
 TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]") {
   const auto kept = [](Settings settings, plan::Layout layout = {1, 1, 8}) {
     settings.insert({{"recompute", plan::Value("none")}, {"flash_attention", plan::Value(true)}});
-    return memory(work_of(make_run("megatron", mixtral(), layout, 1, 1, settings)), 0, "activations") / 32;
+    return memory(work_of(make_run("megatron", mixtral(), layout, 1, 1, settings)), 0,
+                  "activations") /
+           32;
   };
   const Settings megatron{{"engine", plan::Value("megatron")}};
   const double sbh = 4096.0 * 4096, up = 2 * 2 * 14336.0 / 4096, inner = 2 * 14336.0 / 4096;
   const double rest = 8 + 2 * (1.5 + 1 + up + inner);
   CHECK_THAT(kept(megatron), WithinRel(sbh * (rest + 2 * 2), 1e-12));
-  CHECK_THAT(kept({{"engine", plan::Value("nanotron")}}), WithinRel(sbh * (rest + 2 * (1.25 + inner) + 2 * 4), 1e-12));
+  CHECK_THAT(kept({{"engine", plan::Value("nanotron")}}),
+             WithinRel(sbh * (rest + 2 * (1.25 + inner) + 2 * 4), 1e-12));
   auto narrow = megatron;
-  narrow["dtype"] = plan::Value("fp8");  // norms' outputs and the activation's in a byte, attention's once more
+  narrow["dtype"] =
+      plan::Value("fp8");  // norms' outputs and the activation's in a byte, attention's once more
   CHECK_THAT(kept(narrow), WithinRel(sbh * (rest - 2 - inner + 1 + 2 * 1), 1e-12));
   // Cut over two ranks an expert's rows are of both: whole, they are half as many.
   auto sequence = megatron;
@@ -254,8 +269,9 @@ TEST_CASE("latent attention keeps what its narrow products give", "[backend]") {
   model.kv_rank = 512, model.rope_dim = 64, model.value_dim = model.head_dim;
   const auto kept = [&](std::int64_t q_rank) {
     model.q_rank = q_rank;
-    return memory(work_of(make_run("megatron", model, {1, 1, 8}, 1, 1,
-                                   {{"engine", plan::Value("megatron")}, {"recompute", plan::Value("none")}})),
+    return memory(work_of(make_run(
+                      "megatron", model, {1, 1, 8}, 1, 1,
+                      {{"engine", plan::Value("megatron")}, {"recompute", plan::Value("none")}})),
                   0, "activations");
   };
   CHECK_THAT(kept(1536) - kept(0), WithinRel(32 * 4096.0 * 1536 * (2 + 2), 1e-9));
@@ -281,8 +297,10 @@ TEST_CASE("a layer with experts has their launches beside a dense one's", "[back
 // Mixtral on 8 ranks in bf16 with flash attention, and DeepSeek's attention in its place.
 struct Modules {
   plan::Model model = mixtral();
-  Settings settings{{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
-                    {"flash_attention", plan::Value(true)}, {"expert_parallel", number(8)}};
+  Settings settings{{"engine", plan::Value("megatron")},
+                    {"recompute", plan::Value("selective")},
+                    {"flash_attention", plan::Value(true)},
+                    {"expert_parallel", number(8)}};
   plan::Layout layout{1, 1, 8};
 
   backend::Work work(const char* modules) {
@@ -297,7 +315,8 @@ struct Modules {
   }
 };
 
-// Per token: two norms give 4096 numbers each; two experts' activations read 2 x 14336 and give 14336.
+// Per token: two norms give 4096 numbers each; two experts' activations read 2 x 14336 and give
+// 14336.
 TEST_CASE("modules that are computed again are not kept", "[backend]") {
   Modules bf16;
   const double n = 4096, h = 4096, f = 14336;
@@ -323,7 +342,8 @@ TEST_CASE("modules that are computed again are not kept", "[backend]") {
   CHECK(half.saved("layernorm") == n * 2 * h);
   auto scores = bf16;
   scores.settings["flash_attention"] = plan::Value(false);
-  CHECK(memory(scores.work("layernorm"), 0, "activations") - memory(scores.work("layernorm+core_attn"), 0, "activations") ==
+  CHECK(memory(scores.work("layernorm"), 0, "activations") -
+            memory(scores.work("layernorm+core_attn"), 0, "activations") ==
         32 * 2 * 32.0 * 4096 * 4096);  // softmax gives 16 bits, and nothing is dropped
   CHECK(op(scores.work("layernorm"), "layer", "attention scores").recompute == 0);
   CHECK(op(scores.work("core_attn"), "layer", "scores forward").recompute == 1);
@@ -360,7 +380,8 @@ TEST_CASE("modules are computed once more, and nothing else is", "[backend]") {
 TEST_CASE("up-projections of latent attention are repeated from their narrow inputs", "[backend]") {
   Modules latent;
   latent.model.kv_heads = latent.model.heads;
-  latent.model.q_rank = 1536, latent.model.kv_rank = 512, latent.model.rope_dim = 64, latent.model.value_dim = 128;
+  latent.model.q_rank = 1536, latent.model.kv_rank = 512, latent.model.rope_dim = 64,
+  latent.model.value_dim = 128;
   CHECK_THAT(latent.saved("mla_up_proj"), WithinRel(4096 * 2 * 32.0 * (192 + 192 + 128), 1e-12));
   const auto work = latent.work("mla_up_proj");
   CHECK(op(work, "layer", "Q up").recompute == 1);
@@ -370,29 +391,36 @@ TEST_CASE("up-projections of latent attention are repeated from their narrow inp
 }
 
 TEST_CASE("modules are Megatron-LM's, and a model's own", "[backend]") {
-  const auto fact = [](const char* modules, Settings settings = {}, const plan::Model& model = mixtral()) {
-    settings.insert({{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
+  const auto fact = [](const char* modules, Settings settings = {},
+                       const plan::Model& model = mixtral()) {
+    settings.insert({{"engine", plan::Value("megatron")},
+                     {"recompute", plan::Value("selective")},
                      {"recompute_modules", word(modules)}});
-    return about(problems_of(make_run("megatron", model, {1, 1, 8}, 1, 4, settings)).reasons, "recompute_modules").fact;
+    return about(problems_of(make_run("megatron", model, {1, 1, 8}, 1, 4, settings)).reasons,
+                 "recompute_modules")
+        .fact;
   };
   CHECK(fact("mla_up") == "'mla_up' is not a module of Megatron-LM's layers");
   CHECK(fact("moe+") == "'+' is not a module of Megatron-LM's layers");
   CHECK(fact("mla_up_proj") == "a moe without kv_rank has no up-projections of latent attention");
   CHECK(fact("moe+moe_act") == "moe computes all of the experts again, moe_act a part of them");
   CHECK(fact("moe_act", {}, llama_70b()) == "a llama has no experts");
-  CHECK(fact("moe", {{"recompute", plan::Value("full")}}).starts_with("modules are computed again one by one"));
-  CHECK(fact("moe", {{"engine", plan::Value("orch")}}).starts_with("modules are computed again one by one"));
+  CHECK(fact("moe", {{"recompute", plan::Value("full")}})
+            .starts_with("modules are computed again one by one"));
+  CHECK(fact("moe", {{"engine", plan::Value("orch")}})
+            .starts_with("modules are computed again one by one"));
 }
 
-// Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a chunk
-// has one layer: one on each of the first three.
+// Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a
+// chunk has one layer: one on each of the first three.
 TEST_CASE("the layers without experts are the first ones", "[backend]") {
   auto model = mixtral();
   model.layers = 8;
   model.dense_layers = 3;
   const double expert = 3 * 4096.0 * 14336, attention = 2 * 4096.0 * 4096 + 2 * 4096 * 1024.0;
   const double dense = attention + expert + 2 * 4096, mixed = attention + 2 * 4096 + 8 * 4096;
-  Settings settings{{"expert_parallel", number(4)}, {"engine", plan::Value("megatron")},
+  Settings settings{{"expert_parallel", number(4)},
+                    {"engine", plan::Value("megatron")},
                     {"recompute", plan::Value("none")}};
   const auto work = work_of(make_run("megatron", model, {1, 4, 8}, 1, 8, settings));
   const auto layers = [&](std::int64_t stage) { return memory(work, stage, "weights: layers"); };
@@ -413,12 +441,13 @@ TEST_CASE("the layers without experts are the first ones", "[backend]") {
     CHECK(memory(chunks, stage, "weights: experts") == 2 * 2 * (stage < 3 ? 1 : 2) * expert);
 }
 
-// Of 2 nodes, a token that chooses 2 of 8 experts at random meets 2 x (1 - 1/4) = 1.5; on the way there it
-// has 1 byte a number, on the way back 2.
+// Of 2 nodes, a token that chooses 2 of 8 experts at random meets 2 x (1 - 1/4) = 1.5; on the way
+// there it has 1 byte a number, on the way back 2.
 TEST_CASE("a token may be sent once to each node that has its experts", "[backend]") {
   const auto sent = [](Settings settings) {
     settings["expert_parallel"] = number(8);
-    return op(work_of(make_run("megatron", mixtral(), {2, 1, 8}, 1, 4, settings)), "layer", "expert all-to-all");
+    return op(work_of(make_run("megatron", mixtral(), {2, 1, 8}, 1, 4, settings)), "layer",
+              "expert all-to-all");
   };
   const auto copies = sent({});
   CHECK(copies.bytes == 2.0 * 4096 * 2 * 4096);
@@ -435,22 +464,26 @@ TEST_CASE("a token may be sent once to each node that has its experts", "[backen
   CHECK(sent(chosen).bytes == 2.0 * 4096 * 4096);
 }
 
-// As Transformer Engine's users and DeepSeek-V3 do: what decides on words and experts stays in bf16.
+// As Transformer Engine's users and DeepSeek-V3 do: what decides on words and experts stays in
+// bf16.
 TEST_CASE("fp8 is for the products of layers, not for head and router", "[backend]") {
-  const auto work = work_of(make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"dtype", plan::Value("fp8")}}));
+  const auto work =
+      work_of(make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"dtype", plan::Value("fp8")}}));
   for (const auto* name : {"QKV", "attention output", "experts up", "experts down"})
     CHECK(op(work, "layer", name).kernel == ORCH_NARROW);
   CHECK(op(work, "layer", "router").kernel == ORCH_WIDE);
   CHECK(op(work, "LM head", "logits").kernel == ORCH_WIDE);
 }
 
-// A format is known by the bits in its name. Llama-3-70B on 8 ranks: a layer has 855,654,400 weights.
+// A format is known by the bits in its name. Llama-3-70B on 8 ranks: a layer has 855,654,400
+// weights.
 TEST_CASE("a number format that nobody has named yet is priced by its bits", "[backend]") {
   const auto with = [](const char* strategy, plan::Layout layout, const char* dtype) {
     return work_of(make_run(strategy, llama_70b(), layout, 1, 4, {{"dtype", plan::Value(dtype)}}));
   };
   const double layer = 855654400.0;
-  const auto four = with("megatron", {1, 1, 8}, "nvfp4"), eight = with("megatron", {1, 1, 8}, "fp8");
+  const auto four = with("megatron", {1, 1, 8}, "nvfp4"),
+             eight = with("megatron", {1, 1, 8}, "fp8");
   CHECK(memory(four, 0, "weights that products read") == 80 * layer);
   CHECK(memory(eight, 0, "weights that products read") == 2 * 80 * layer);
   // 2 bytes in, twice half a byte or a byte out.

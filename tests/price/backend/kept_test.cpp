@@ -1,4 +1,5 @@
-// What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the code.
+// What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the
+// code.
 
 #include "backends/megatron/partition.h"
 #include "core/plan/family.h"
@@ -21,15 +22,16 @@ constexpr double kLayer = 4.0 * 2048 * 2048 + 3.0 * 2048 * 8192 + 2 * 2048;
 constexpr double kParams = 16 * kLayer + 131072.0 * 2048 + 2048;
 
 Settings nanotron(std::int64_t zero_stage) {
-  return {{"engine", word("nanotron")},        {"partition_rule", word("costs")},
-          {"zero_stage", number(zero_stage)},  {"fp32_accumulate", plan::Value(true)},
+  return {{"engine", word("nanotron")},           {"partition_rule", word("costs")},
+          {"zero_stage", number(zero_stage)},     {"fp32_accumulate", plan::Value(true)},
           {"flash_attention", plan::Value(true)}, {"recompute", word("none")}};
 }
 
 double states(const backend::Work& work) {
   double sum = 0;
   for (const auto& item : work.memory)
-    if (item.name.find(":") != std::string_view::npos) sum += item.bytes;  // of layers, embedding, and the rest
+    if (item.name.find(":") != std::string_view::npos)
+      sum += item.bytes;  // of layers, embedding, and the rest
   return sum;
 }
 
@@ -46,9 +48,10 @@ TEST_CASE("nanotron's states are what it logs between steps", "[megatron][memory
   CHECK(states(work_of(llama(nanotron(1), {1, 1, 4}))) == Approx(13.5 * kParams).epsilon(0.001));
 }
 
-TEST_CASE("without fused kernels rotations and the gate's activation are kept", "[megatron][memory]") {
-  // Norms' inputs and outputs 8; queries, keys, values 6; rotated 4; attention 2; gate and up 16, the
-  // gate's activation 8, the product of both 8 bytes per element.
+TEST_CASE("without fused kernels rotations and the gate's activation are kept",
+          "[megatron][memory]") {
+  // Norms' inputs and outputs 8; queries, keys, values 6; rotated 4; attention 2; gate and up 16,
+  // the gate's activation 8, the product of both 8 bytes per element.
   const double each = 4096.0 * 2048 * (8 + 6 + 4 + 2 + 16 + 8 + 8);
   CHECK(memory(work_of(llama(nanotron(0), {1, 1, 8})), 0, "activations") == Approx(16 * each));
   auto settings = nanotron(0);
@@ -92,17 +95,20 @@ TEST_CASE("selective recomputation of FSDP keeps every second product", "[zero3]
   const auto model = small_llama();
   const auto run = [&](const char* recompute) {
     return work_of(make_run("fsdp", model, {1, 1, 8}, 1, 1,
-                            {{"engine", word("framework")}, {"recompute", word(recompute)},
+                            {{"engine", word("framework")},
+                             {"recompute", word(recompute)},
                              {"flash_attention", plan::Value(true)}}));
   };
-  // The input and the halves of both narrow products are 2, attention 1, half of 3 + 8 of the others' widths.
+  // The input and the halves of both narrow products are 2, attention 1, half of 3 + 8 of the
+  // others' widths.
   const double kept = 2 * 4096.0 * 2048 * (2 + 1 + 5.5);
   CHECK(memory(run("selective"), 0, "activations") == Approx(16 * kept));
   CHECK(op(run("selective"), "layer", "MLP up").recompute == 0.5);
   CHECK(op(run("none"), "layer", "MLP up").recompute == 0);
 }
 
-TEST_CASE("DeepSpeed gathers a billion parameters at most beside the matrix in use", "[zero3][memory]") {
+TEST_CASE("DeepSpeed gathers a billion parameters at most beside the matrix in use",
+          "[zero3][memory]") {
   const auto model = plan::sized("gpt", "530b", 105, 20480, 128, 50257, 1024);
   const Settings framework{{"engine", word("framework")}};
   const auto work = work_of(make_run("zero3", model, {1, 1, 512}, 8, 1, framework));
@@ -129,10 +135,12 @@ TEST_CASE("our own DDP keeps neither masks nor logits in fp32", "[ddp][memory]")
   CHECK(memory(work("framework"), 0, "logits") == 12.0 * 8 * 2048 * 50257);
 }
 
-TEST_CASE("what Megatron's optimizer has on the host passes through three slices", "[megatron][offload]") {
+TEST_CASE("what Megatron's optimizer has on the host passes through three slices",
+          "[megatron][offload]") {
   const auto model = plan::sized("gpt", "1.3b", 24, 2048, 16, 50257, 2048);
-  const auto work = work_of(make_run("megatron", model, {1, 1, 1}, 1, 1,
-                                     {{"offload", word("optimizer")}, {"fp32_accumulate", plan::Value(true)}}));
+  const auto work =
+      work_of(make_run("megatron", model, {1, 1, 1}, 1, 1,
+                       {{"offload", word("optimizer")}, {"fp32_accumulate", plan::Value(true)}}));
   // Gradients of 4 bytes down, weights of 2 up, 2^22 of them at a time.
   CHECK(memory(work, 0, "staging on the host", ORCH_HOST_MEMORY) == 3 * (4 + 2) * 4194304.0);
 }

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "core/price/backend/spec.h"
-#include "tests/price/backend/support.h"
 #include "tests/place.h"
+#include "tests/price/backend/support.h"
 
 namespace orch::test::loader_test {
 namespace {
@@ -101,7 +101,8 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   check("null_fields", "lacks the function check");
   check("null_fields", "lacks the function work");
   check("orphan_param", "parameter 'depth' belongs to 'compresion', which is not described");
-  check("strange_param", "parameter 'depth' belongs to way = 'deep': its name must begin with 'deep_'");
+  check("strange_param",
+        "parameter 'depth' belongs to way = 'deep': its name must begin with 'deep_'");
   check("many_strategies", "reports 4294967295 strategies, more than 1000");
   check("many_params", "strategy 'plain': reports 4294967295 parameters, more than 1000");
   check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.abi3.so");
@@ -154,7 +155,8 @@ TEST_CASE("a plug-in for another ABI is named and never opened", "[backend]") {
   folder.file("orch-odd.abi.so", "not opened");
   const auto message = load_error({fs::path(ORCH_BINARY_DIR) / "plugins", folder.root()});
   INFO(message);
-  CHECK(has(message, "orch-old.abi2.so: is for ABI 2\n  this orch loads orch-old.abi3.so: rebuild it"));
+  CHECK(has(message,
+            "orch-old.abi2.so: is for ABI 2\n  this orch loads orch-old.abi3.so: rebuild it"));
   CHECK(has(message, "orch-older.so: names no ABI"));
   CHECK(has(message, "this orch loads orch-older.abi3.so"));
   CHECK(has(message, "orch-odd.abi.so: names no ABI"));

@@ -1,6 +1,5 @@
-#include "tests/price/backend/support.h"
-
 #include "core/plan/family.h"
+#include "tests/price/backend/support.h"
 
 namespace orch::test::megatron_check_test {
 namespace {
@@ -71,35 +70,43 @@ TEST_CASE("interleaving needs divisible layers and full rounds of micro-batches"
              "accumulate = 30 is not a multiple of pipeline_parallel = 12", "try accumulate = 36");
 }
 
-// 94 layers on 8 x 2 chunks: fourteen of six and the first and the last of five. On the second stage twelve,
-// of 11.75 on average. With embeddings counted, 96 divide.
+// 94 layers on 8 x 2 chunks: fourteen of six and the first and the last of five. On the second
+// stage twelve, of 11.75 on average. With embeddings counted, 96 divide.
 TEST_CASE("Megatron-LM takes uneven chunks, and is told what they cost", "[megatron]") {
   const auto of = [](std::int64_t layers, const char* engine, std::int64_t stages) {
-    return problems_of(make_run("megatron", with(&plan::Model::layers, layers), {1, stages, 1}, 1, 64,
-                                {{"interleave", number(2)}, {"engine", word(engine)}}));
+    return problems_of(make_run("megatron", with(&plan::Model::layers, layers), {1, stages, 1}, 1,
+                                64, {{"interleave", number(2)}, {"engine", word(engine)}}));
   };
   const auto uneven = of(94, "megatron", 8);
   CHECK(uneven.reasons.empty());
   check_says(about(uneven.warnings, "interleave"),
-             "layers = 94 is not divisible by pipeline_parallel * interleave = 8 * 2 = 16: chunks of 5 to 6 layers, "
+             "layers = 94 is not divisible by pipeline_parallel * interleave = 8 * 2 = 16: chunks "
+             "of 5 to 6 layers, "
              "12 on the largest stage; 2.1 % of the time is lost",
              "try stage_partition = 'transformer|embedding', interleave = 1 or layers = 96");
-  check_says(about(of(61, "megatron", 16).warnings, "interleave"), "4 on the largest stage; 4.9 % of the time is lost",
+  check_says(about(of(61, "megatron", 16).warnings, "interleave"),
+             "4 on the largest stage; 4.9 % of the time is lost",
              "try interleave = 1 or layers = 64");
   // Chunks of 1, 2, 2 and 1: three layers on each stage, of which 2 + 2 set the beat at worst.
-  check_says(about(of(6, "megatron", 2).warnings, "interleave"), "3 on the largest stage; 0.0 % to 33.3 %", "layers = 8");
-  check_says(about(of(94, "orch", 8).reasons, "interleave"), "layers = 94 is not divisible", "layers = 96");
-  check_says(about(of(94, "nanotron", 8).reasons, "interleave"), "layers = 94 is not divisible", "layers = 96");
-  check_says(about(of(12, "megatron", 8).reasons, "interleave"), "layers = 12 is not divisible", "layers = 16");
+  check_says(about(of(6, "megatron", 2).warnings, "interleave"),
+             "3 on the largest stage; 0.0 % to 33.3 %", "layers = 8");
+  check_says(about(of(94, "orch", 8).reasons, "interleave"), "layers = 94 is not divisible",
+             "layers = 96");
+  check_says(about(of(94, "nanotron", 8).reasons, "interleave"), "layers = 94 is not divisible",
+             "layers = 96");
+  check_says(about(of(12, "megatron", 8).reasons, "interleave"), "layers = 12 is not divisible",
+             "layers = 16");
 }
 
-// Six layers, three of them dense, on chunks of 1, 2, 2 and 1: the first stage's second chunk has the 4th and 5th.
+// Six layers, three of them dense, on chunks of 1, 2, 2 and 1: the first stage's second chunk has
+// the 4th and 5th.
 TEST_CASE("uneven chunks have the layers that come by", "[megatron]") {
   auto model = plan::sized("moe", "small", 6, 4096, 32, 32000, 4096);
   model.ffn_hidden = model.expert_hidden = 14336;
   model.experts = 8, model.experts_per_token = 2, model.dense_layers = 3;
-  const auto run = make_run("megatron", model, {1, 2, 8}, 1, 8,
-                            {{"interleave", number(2)}, {"engine", word("megatron")}, {"expert_parallel", number(8)}});
+  const auto run = make_run(
+      "megatron", model, {1, 2, 8}, 1, 8,
+      {{"interleave", number(2)}, {"engine", word("megatron")}, {"expert_parallel", number(8)}});
   const auto work = work_of(run);
   const double expert = 3 * 4096.0 * 14336;
   CHECK(memory(work, 0, "weights: experts") == 2 * 2 * expert);
@@ -198,7 +205,8 @@ TEST_CASE("shapes that miss the fast kernels are warned of", "[megatron]") {
              "head_dim = hidden / heads = 14,400 / 64 = 225 is not a multiple of 8",
              "try hidden = 14,848");
   const auto fast = shape(13824, 64);
-  CHECK(problems_of(make_run("megatron", fast, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}))
+  CHECK(problems_of(
+            make_run("megatron", fast, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}))
             .warnings.empty());
   const auto heads = shape(13824, 108);
   check_says(

@@ -13,7 +13,8 @@ double state(const backend::Work& work, std::int64_t stage, const std::string& g
 }  // namespace
 
 TEST_CASE("the 104B's states take 18 bytes per parameter, to the byte", "[megatron]") {
-  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"fp32_accumulate", plan::Value(true)}}));
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64,
+                                     {{"fp32_accumulate", plan::Value(true)}}));
   // The published numbers, and norms and biases of two layers on every tensor-parallel rank: of 6h
   // three quarters more. Tensors end at multiples of 64: 340 elements of a layer lie between them.
   const double more = 2 * (6 * 11600 * 3 / 4.0 + 340);
@@ -27,7 +28,8 @@ TEST_CASE("the 104B's states take 18 bytes per parameter, to the byte", "[megatr
 
 TEST_CASE("weights over all ranks add up to the model, the tied copy aside", "[megatron]") {
   for (const auto* family : {"gpt", "bloom"}) {
-    const auto model = plan::sized(family, "104b", 64, 11600, 80, 50260, 2048);  // vocab divisible by 4
+    const auto model =
+        plan::sized(family, "104b", 64, 11600, 80, 50260, 2048);  // vocab divisible by 4
     const auto run =
         make_run("megatron", model, {4, 16, 1}, 1, 64, {{"vocab_multiple", number(1)}});
     const auto work = work_of(run);
@@ -56,9 +58,8 @@ TEST_CASE("ZeRO-1 from one to two ranks frees what the 200B's rows say", "[megat
   // 73 GB -> 51 GB measured on 80 x 14400, TP=8, PP=10: 22 GiB.
   const plan::Model model = plan::sized("gpt", "200b", 80, 14400, 96, 250000, 2048);
   const auto peak = [&](std::int64_t data) {
-    const auto work =
-        work_of(make_run("megatron", model, {8, 10, data}, 1, 1024,
-                         {{"zero_stage", number(1)}, {"engine", word("deepspeed")}}));
+    const auto work = work_of(make_run("megatron", model, {8, 10, data}, 1, 1024,
+                                       {{"zero_stage", number(1)}, {"engine", word("deepspeed")}}));
     return memory(work, 0, "weights") + memory(work, 0, "gradients") +
            memory(work, 0, "optimizer") + memory(work, 0, "fp32 gradients of the shard");
   };
@@ -66,22 +67,22 @@ TEST_CASE("ZeRO-1 from one to two ranks frees what the 200B's rows say", "[megat
 }
 
 TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatron]") {
-  const auto work =
-      work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
-                       {{"zero_stage", number(1)},
-                        {"engine", word("deepspeed")},
-                        {"fp32_accumulate", plan::Value(true)}}));
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
+                                     {{"zero_stage", number(1)},
+                                      {"engine", word("deepspeed")},
+                                      {"fp32_accumulate", plan::Value(true)}}));
   CHECK(memory(work, 1, "gradients: layers") == 2 * 807435400.0);
   CHECK(memory(work, 1, "fp32 gradient accumulation") == 4 * 807435400.0);
   // Our own adds within the product, in fp32 or in 16 bits.
   for (const bool wide : {false, true}) {
-    const auto own = work_of(
-        make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
-                 {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(wide)}}));
+    const auto own =
+        work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
+                         {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(wide)}}));
     CHECK(memory(own, 1, "gradients: layers") == (wide ? 4 : 2) * 807540480.0);
     CHECK(memory(own, 1, "fp32 gradient") == 0);
   }
-  // So does Megatron-LM, whose job has --grad-reduce-in-bf16 without it; its fp16 is summed as it is.
+  // So does Megatron-LM, whose job has --grad-reduce-in-bf16 without it; its fp16 is summed as it
+  // is.
   const auto of_megatron = [](const char* dtype, bool wide) {
     return memory(work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
                                    {{"engine", word("megatron")},
@@ -97,16 +98,17 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
 
 TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[megatron]") {
   const double sbh = 2048.0 * 11600, layer = sbh * (10 + 24 / 4.0 + 5 * 80 * 2048 / (11600 * 4.0));
-  const auto none =
-      work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"recompute", word("none")}, {"engine", word("megatron")}}));
+  const auto none = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64,
+                                     {{"recompute", word("none")}, {"engine", word("megatron")}}));
   CHECK(memory(none, 0, "activations") == Approx(32 * 2 * layer));
   CHECK(memory(none, 30, "activations") == Approx(2 * 2 * layer));
   const auto full = work_of(
       make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"engine", word("deepspeed")}}));
   CHECK(memory(full, 0, "activations") == Approx(32 * (2 + 1.4) * 2 * sbh));
   CHECK(memory(full, 0, "recomputed layer") == Approx(layer));
-  const auto selective = work_of(
-      make_run("megatron", model_104b(), {4, 32, 1}, 1, 8, {{"recompute", word("selective")}, {"engine", word("megatron")}}));
+  const auto selective =
+      work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 8,
+                       {{"recompute", word("selective")}, {"engine", word("megatron")}}));
   CHECK(memory(selective, 0, "activations") == Approx(8 * 2 * sbh * 16));
   const auto sequence = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64,
                                          {{"recompute", word("none")},
@@ -122,9 +124,9 @@ TEST_CASE("our own trainer keeps less", "[megatron]") {
   const auto own = [](const char* recompute, bool sequence, std::int64_t vocab = 50257) {
     auto model = model_104b();
     model.vocab = vocab;
-    return work_of(make_run("megatron", model, {4, 32, 1}, 1, 64,
-                            {{"recompute", word(recompute)},
-                             {"sequence_parallel", plan::Value(sequence)}}));
+    return work_of(
+        make_run("megatron", model, {4, 32, 1}, 1, 64,
+                 {{"recompute", word(recompute)}, {"sequence_parallel", plan::Value(sequence)}}));
   };
   const double sbh = 2048.0 * 11600, scores = 80.0 / 4 * 2048 * 2048;
   CHECK(memory(own("none", false), 31, "activations") == Approx(2 * (14 * sbh + 2 * scores)));
@@ -141,18 +143,17 @@ TEST_CASE("our own trainer keeps less", "[megatron]") {
 }
 
 TEST_CASE("interleaved stages hold more chunks of fewer layers", "[megatron]") {
-  const auto work = work_of(make_run("megatron", model_104b(), {4, 4, 1}, 1, 8,
-                                     {{"interleave", number(2)},
-                                      {"engine", word("megatron")},
-                                      {"recompute", word("none")}}));
+  const auto work = work_of(make_run(
+      "megatron", model_104b(), {4, 4, 1}, 1, 8,
+      {{"interleave", number(2)}, {"engine", word("megatron")}, {"recompute", word("none")}}));
   const double layer = 2048.0 * 11600 * (16 + 5 * 80 * 2048 / (11600 * 4.0));
   CHECK(memory(work, 0, "activations") == Approx(11 * 8 * layer));
   CHECK(work.chunks == 2);
 }
 
-// Six layers on chunks of 1, 2, 2 and 1. The first stage runs ahead by two micro-batches of each chunk, 1 + 1 + 2 + 2
-// layers, and one more layer before each backward; the second by two of its first chunk, 2 + 2, to which come two
-// layers of the next group while a chunk of one goes.
+// Six layers on chunks of 1, 2, 2 and 1. The first stage runs ahead by two micro-batches of each
+// chunk, 1 + 1 + 2 + 2 layers, and one more layer before each backward; the second by two of its
+// first chunk, 2 + 2, to which come two layers of the next group while a chunk of one goes.
 TEST_CASE("uneven chunks are held as the schedule has them", "[megatron]") {
   auto model = model_104b();
   model.layers = 6;

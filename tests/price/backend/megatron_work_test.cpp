@@ -31,7 +31,8 @@ double total_flops(const plan::Run& run, const backend::Work& work) {
 }
 
 const Settings kNoPadding{{"vocab_multiple", number(1)}, {"engine", word("megatron")}};
-constexpr double kLayer = 403770240;  // (12h^2 + 7h) / 4 + 6h, in tensors that end at multiples of 64
+constexpr double kLayer =
+    403770240;  // (12h^2 + 7h) / 4 + 6h, in tensors that end at multiples of 64
 
 }  // namespace
 
@@ -129,20 +130,23 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
 TEST_CASE("Megatron may hide what sequence parallelism sends", "[megatron]") {
   const auto run = [](bool sequence, const char* engine) {
     return make_run("megatron", model_104b(), {4, 32, 2}, 2, 64,
-                    {{"sequence_parallel", plan::Value(sequence)}, {"overlap_tensor", plan::Value(true)},
+                    {{"sequence_parallel", plan::Value(sequence)},
+                     {"overlap_tensor", plan::Value(true)},
                      {"engine", word(engine)}});
   };
   const auto work = work_of(run(true, "megatron"));
   for (const auto* name : {"sequence all-gather", "sequence reduce-scatter"})
     CHECK(op(work, "layer", name).hidden == ORCH_HIDDEN);
   CHECK(problems_of(run(true, "megatron")).reasons.empty());
-  CHECK(about(problems_of(run(false, "megatron")).warnings, "overlap_tensor").fix == "try sequence_parallel = true");
-  CHECK(has(about(problems_of(run(true, "orch")).reasons, "overlap_tensor").fix, "engine = 'megatron'"));
+  CHECK(about(problems_of(run(false, "megatron")).warnings, "overlap_tensor").fix ==
+        "try sequence_parallel = true");
+  CHECK(has(about(problems_of(run(true, "orch")).reasons, "overlap_tensor").fix,
+            "engine = 'megatron'"));
 }
 
 TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
-  const auto work = work_of(
-      make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, {{"fp32_accumulate", plan::Value(true)}}));
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64,
+                                     {{"fp32_accumulate", plan::Value(true)}}));
   const auto& reduce = op(work, "layer", "gradient all-reduce");
   CHECK(reduce.group_size == 2);
   CHECK(reduce.group_stride == 4);

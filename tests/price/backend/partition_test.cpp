@@ -49,8 +49,10 @@ TEST_CASE("every partition deals out every layer once", "[megatron]") {
       }
 }
 
-// 61 = 32 + 29: three chunks have one layer, among them the first and the last; 15 stages have four or three.
-TEST_CASE("layers that do not divide over chunks make the first and the last one small", "[megatron]") {
+// 61 = 32 + 29: three chunks have one layer, among them the first and the last; 15 stages have four
+// or three.
+TEST_CASE("layers that do not divide over chunks make the first and the last one small",
+          "[megatron]") {
   const auto chunks = uneven_chunks({61, 16, false}, 2);
   CHECK(std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0}) == 61);
   CHECK(chunks.front() == 1);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/plan/family.h"
 #include "core/price/backend/backend.h"
 #include "core/price/backend/ops.h"
-#include "core/plan/family.h"
 #include "tests/test.h"
 #include "tests/text.h"
 
@@ -105,8 +105,8 @@ inline double memory(const backend::Work& work, std::int64_t stage, const std::s
                      std::uint32_t place = ORCH_DEVICE) {
   double bytes = 0;
   for (const auto& item : work.memory)
-    if ((item.place == place || (place == ORCH_DEVICE && item.place == ORCH_SETTLED)) && item.first <= stage && stage <= item.last &&
-        item.name.starts_with(start))
+    if ((item.place == place || (place == ORCH_DEVICE && item.place == ORCH_SETTLED)) &&
+        item.first <= stage && stage <= item.last && item.name.starts_with(start))
       bytes += item.bytes;
   return bytes;
 }

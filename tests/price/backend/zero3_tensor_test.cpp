@@ -1,6 +1,5 @@
-#include "tests/price/backend/support.h"
-
 #include "core/plan/family.h"
+#include "tests/price/backend/support.h"
 
 namespace orch::test::zero3_tensor_test {
 namespace {
@@ -91,8 +90,8 @@ TEST_CASE("ZeRO keeps a communicator for each kind of group", "[zero3][tensor]")
 }
 
 TEST_CASE("heads must divide over ZeRO's tensor-parallel ranks", "[zero3][tensor]") {
-  const auto found =
-      problems_of(framework_run("zero3", kBloom, {3, 1, 8}, 2, 8, {{"tensor_parallel", number(3)}}));
+  const auto found = problems_of(
+      framework_run("zero3", kBloom, {3, 1, 8}, 2, 8, {{"tensor_parallel", number(3)}}));
   CHECK(has(about(found.reasons, "tensor_parallel").fact, "heads = 32 is not divisible"));
 }
 

@@ -1,6 +1,5 @@
-#include "tests/price/backend/support.h"
-
 #include "core/plan/family.h"
+#include "tests/price/backend/support.h"
 
 namespace orch::test::zero3_test {
 namespace {
@@ -37,7 +36,8 @@ TEST_CASE("ZeRO's stages shard 12, 14 and 16 of 16 bytes per parameter", "[zero3
   CHECK(states(work_of(deepspeed(1, 32))) == Approx(kParams * (4 + 12 / 32.0)));
   CHECK(states(work_of(deepspeed(2, 32))) == Approx(kParams * (2 + 14 / 32.0)));
   CHECK(states(work_of(deepspeed(3, 32))) == Approx(kParams * 16 / 32.0));
-  CHECK(states(work_of(framework_run("zero3", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
+  CHECK(states(work_of(framework_run("zero3", kBloom, {1, 1, 32}, 2, 64))) ==
+        Approx(kParams * 0.5));
   CHECK(states(work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
 }
 
@@ -77,8 +77,8 @@ TEST_CASE("stage 1 is a hint only where its states fit the GPU", "[zero3]") {
   }
 }
 
-// Four ranks have 512 positions each of 2048: weights are shared by all 32 ranks, and keys and values of
-// 4096 wide heads, 2 * 2048 * 8192 bytes a sample, go round among four.
+// Four ranks have 512 positions each of 2048: weights are shared by all 32 ranks, and keys and
+// values of 4096 wide heads, 2 * 2048 * 8192 bytes a sample, go round among four.
 TEST_CASE("ranks that share a sample shard the states too", "[zero3]") {
   auto run = framework_run("fsdp", kBloom, {1, 1, 8}, 2, 64, {{"context_parallel", number(4)}});
   run.layout.context_parallel = 4;
@@ -151,7 +151,8 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
 }
 
 // Twelve of thirty layers and the final norm: 0.4 of them, rounded up. What forward needs last.
-TEST_CASE("a fraction of our own states lives on the host, updated under the next forward", "[zero3]") {
+TEST_CASE("a fraction of our own states lives on the host, updated under the next forward",
+          "[zero3]") {
   const double away = 12 * kLayer + 2 * 4096;
   Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.39)}};
   const auto some = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
@@ -168,17 +169,21 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
   const auto waits = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
   CHECK(op(waits, "layer", "optimizer on the host").hidden == ORCH_OPEN);
 
-  const auto full = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 1, {{"offload", word("full")}}));
+  const auto full =
+      work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 1, {{"offload", word("full")}}));
   CHECK(memory(full, 0, "weights") == 0);
   CHECK(memory(full, 0, "weights on the host", ORCH_HOST_MEMORY) == Approx(2 * kParams));
   CHECK(memory(full, 0, "gradients on the host", ORCH_HOST_MEMORY) == Approx(4 * kParams));
   CHECK(op(full, "layer", "gradients to host").backward == 1);
   CHECK(op(full, "layer", "weights to device").backward == Approx(28. / 30));
-  const auto refused = problems_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}}));
+  const auto refused = problems_of(
+      framework_run("zero3", kBloom, {1, 1, 4}, 1, 8,
+                    {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}}));
   CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
 }
 
-// Weights, their gradients and two moments in fp32; they cross as they are, and are rounded on the device.
+// Weights, their gradients and two moments in fp32; they cross as they are, and are rounded on the
+// device.
 TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name", "[zero3]") {
   const Settings offload{{"offload", word("full")}};
   const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload));
@@ -190,7 +195,9 @@ TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name"
   CHECK(op(work, "layer", "weight all-gather").bytes == 2 * kLayer);
   CHECK(op(work, "layer", "optimizer on the host").bytes == 28 * kLayer / 4);
   CHECK(problems_of(framework_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload)).reasons.empty());
-  CHECK(has(about(problems_of(make_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload)).reasons, "offload").fix, "zero3"));
+  CHECK(has(
+      about(problems_of(make_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload)).reasons, "offload").fix,
+      "zero3"));
 }
 
 // A head of its own is behind the layers: with any fraction it is the first to go.
@@ -202,8 +209,9 @@ TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   CHECK(memory(work, 0, "optimizer states on the host", ORCH_HOST_MEMORY) ==
         Approx(12 * (2 * layer + 1024 + 1024 * 1024)));
   // Two of four layers away, and two slots: they are fetched once in a step, and then are there.
-  const auto full = work_of(make_run("zero3", model, {1, 1, 1}, 1, 2,
-                                     {{"offload", word("full")}, {"offload_fraction", plan::Value(0.5)}}));
+  const auto full =
+      work_of(make_run("zero3", model, {1, 1, 1}, 1, 2,
+                       {{"offload", word("full")}, {"offload_fraction", plan::Value(0.5)}}));
   const auto& fetched = op(full, "layer", "weights to device");
   CHECK(fetched.bytes * 4 == 2 * 2 * layer);
   CHECK(fetched.forward == 0.5);
@@ -213,9 +221,11 @@ TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
 // Under the forward that needs them, not under a backward that is over.
 TEST_CASE("updated weights are gathered under the next forward", "[zero3]") {
   const auto gather = [](bool overlap) {
-    return op(work_of(make_run("deepspeed", kBloom, {1, 1, 8}, 1, 8,
-                               {{"stage", plan::Value(std::int64_t{2})}, {"overlap", plan::Value(overlap)}})),
-              "layer", "updated weight all-gather").hidden;
+    return op(work_of(make_run(
+                  "deepspeed", kBloom, {1, 1, 8}, 1, 8,
+                  {{"stage", plan::Value(std::int64_t{2})}, {"overlap", plan::Value(overlap)}})),
+              "layer", "updated weight all-gather")
+        .hidden;
   };
   CHECK(gather(true) == ORCH_UNDER_FORWARD);
   CHECK(gather(false) == ORCH_OPEN);
@@ -223,20 +233,33 @@ TEST_CASE("updated weights are gathered under the next forward", "[zero3]") {
 
 TEST_CASE("settings that change nothing are told", "[zero3]") {
   const auto warned = [](const char* strategy, Settings settings, const char* place) {
-    return about(problems_of(make_run(strategy, kBloom, {1, 1, 4}, 1, 8, std::move(settings))).warnings, place).fact;
+    return about(problems_of(make_run(strategy, kBloom, {1, 1, 4}, 1, 8, std::move(settings)))
+                     .warnings,
+                 place)
+        .fact;
   };
-  CHECK(has(warned("zero3", {{"offload_fraction", plan::Value(0.3)}}, "offload_fraction"), "no effect"));
-  CHECK(has(warned("zero3", {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.0)}}, "offload"),
-            "on the device"));
-  CHECK(has(warned("deepspeed", {{"stage", plan::Value(std::int64_t{1})}, {"prefetch", plan::Value(std::int64_t{4})}},
-                   "prefetch"), "whole weights"));
-  CHECK(has(warned("fsdp", {{"sharding", word("hybrid")}, {"hybrid_shard_group", plan::Value(std::int64_t{8})}},
-                   "hybrid_shard_group"), "all of them"));
+  CHECK(has(warned("zero3", {{"offload_fraction", plan::Value(0.3)}}, "offload_fraction"),
+            "no effect"));
+  CHECK(
+      has(warned("zero3", {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.0)}},
+                 "offload"),
+          "on the device"));
+  CHECK(has(
+      warned("deepspeed",
+             {{"stage", plan::Value(std::int64_t{1})}, {"prefetch", plan::Value(std::int64_t{4})}},
+             "prefetch"),
+      "whole weights"));
+  CHECK(has(
+      warned("fsdp",
+             {{"sharding", word("hybrid")}, {"hybrid_shard_group", plan::Value(std::int64_t{8})}},
+             "hybrid_shard_group"),
+      "all of them"));
 }
 
-// Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven and
-// all eight backwards 28 each. The embedding stays for the step.
-TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once", "[zero3]") {
+// Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven
+// and all eight backwards 28 each. The embedding stays for the step.
+TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once",
+          "[zero3]") {
   const auto work = work_of(make_run("zero3", kBloom, {1, 1, 32}, 2, 8));
   const auto& gather = op(work, "layer", "weight all-gather");
   CHECK(gather.bytes == 2 * kLayer);
@@ -245,12 +268,14 @@ TEST_CASE("our own trainer gathers what is not there, and reduces between replic
   CHECK(8 * op(work, "embedding", "weight all-gather").forward == Approx(1));
   CHECK(op(work, "layer", "gradient reduce-scatter").backward == 1);
   CHECK(memory(work, 0, "gathered weights") == Approx(2 * (2 * kLayer + kParams - 30 * kLayer)));
-  const auto first = work_of(make_run("deepspeed", kBloom, {1, 1, 32}, 2, 8, {{"stage", number(1)}}));
+  const auto first =
+      work_of(make_run("deepspeed", kBloom, {1, 1, 32}, 2, 8, {{"stage", number(1)}}));
   CHECK(op(first, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
   CHECK(op(first, "layer", "gradient reduce-scatter").step == 1);
   CHECK(memory(first, 0, "gradients") == Approx(4 * kParams));
-  const auto hybrid = work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 8,
-                                       {{"sharding", word("hybrid")}, {"hybrid_shard_group", number(8)}}));
+  const auto hybrid =
+      work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 8,
+                       {{"sharding", word("hybrid")}, {"hybrid_shard_group", number(8)}}));
   const auto& between = op(hybrid, "layer", "gradient all-reduce between replicas");
   CHECK(between.step == 1);
   CHECK(between.backward == 0);

@@ -1,7 +1,7 @@
 #include "core/price/calibrate/fit.h"
 
-#include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "core/price/estimate/estimate.h"
 #include "tests/test.h"
 
 using namespace orch;
@@ -53,8 +53,8 @@ class Rows {
     run.cluster = cluster_;
     run.partition = &truth();
     run.strategy = std::make_shared<const plan::Strategy>();
-    run.model = plan::sized("gpt", "m", static_cast<std::int64_t>(rows_.size()), 1024, 8, 1000,
-                 100);
+    run.model =
+        plan::sized("gpt", "m", static_cast<std::int64_t>(rows_.size()), 1024, 8, 1000, 100);
     run.gpus = 8;
     run.nodes = 2;
     run.layout = {1, 1, 8};
@@ -88,7 +88,8 @@ class Rows {
   std::vector<Observation> rows_;
 };
 
-// What the rows say of one machine whose constants start from `base`, in software that is not fitted.
+// What the rows say of one machine whose constants start from `base`, in software that is not
+// fitted.
 plan::Calibration fit_one(const plan::Partition& base, const std::vector<const Observation*>& rows,
                           std::vector<plan::Era> eras = {}) {
   std::vector<Observation> held;
@@ -393,7 +394,8 @@ TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") 
   for (const auto& row : held) all.push_back(&row);
   const auto made = calibrate::fit(machines, stacks, all);
   const auto of = [](const auto& constants) { return constants.at("gemm").value; };
-  CHECK(of(made.machines[1].constants) / of(made.machines[0].constants) == Approx(1.2).epsilon(0.01));
+  CHECK(of(made.machines[1].constants) / of(made.machines[0].constants) ==
+        Approx(1.2).epsilon(0.01));
   CHECK(of(made.stacks[1].constants) / of(made.stacks[0].constants) == Approx(0.7).epsilon(0.01));
   CHECK(made.stacks[0].seen.rows == 40);
   CHECK(made.machines[0].seen.gpus.high == 8);
@@ -432,7 +434,8 @@ TEST_CASE("a stack that grew from another has what its own rows do not say", "[f
   CHECK(of(1) == of(0));
   CHECK(made.stacks[1].seen.rows == 0);
   CHECK(made.stacks[1].constants.at("gemm").origin == "fitted: 40 rows of mine");
-  CHECK(made.stacks[1].constants.at("time_spread").value > made.stacks[0].constants.at("time_spread").value);
+  CHECK(made.stacks[1].constants.at("time_spread").value >
+        made.stacks[0].constants.at("time_spread").value);
 }
 
 TEST_CASE("stacks that grew from each other in a circle are fitted all the same", "[fit][stack]") {

@@ -52,8 +52,8 @@ struct Toy {
   }
 
   void block(const char* name) { work.blocks.push_back({name, work.ops.size(), 0}); }
-  void op(double forward, double backward, double step, double seconds, std::uint32_t hidden = ORCH_OPEN,
-          std::uint32_t kind = ORCH_MEMORY) {
+  void op(double forward, double backward, double step, double seconds,
+          std::uint32_t hidden = ORCH_OPEN, std::uint32_t kind = ORCH_MEMORY) {
     backend::Op made;
     made.data.kind = kind;
     made.data.bytes = seconds * 1e12;
@@ -126,8 +126,8 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
   CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
 }
 
-// 4 s forward and 8 s back, three times; then the host needs 9 s, and copies under it 6: of these the next
-// forward hides 4. Shorter than a forward, nothing of it is seen.
+// 4 s forward and 8 s back, three times; then the host needs 9 s, and copies under it 6: of these
+// the next forward hides 4. Shorter than a forward, nothing of it is seen.
 TEST_CASE("what the host does under the next forward sticks out behind it", "[estimate]") {
   const auto step = [](double host_seconds) {
     return step_with({{0, 0, 1, host_seconds, ORCH_UNDER_FORWARD, ORCH_HOST},
@@ -137,8 +137,9 @@ TEST_CASE("what the host does under the next forward sticks out behind it", "[es
   CHECK(step(5) == Approx(36 + 2));  // the copies
 }
 
-// A backward of 8 s covers half of that (overlap 0.5): of 3 s of copies and 3 of collectives, which share
-// links, 2 stick out, three times; the host's work beside them only where it takes longer than both.
+// A backward of 8 s covers half of that (overlap 0.5): of 3 s of copies and 3 of collectives, which
+// share links, 2 stick out, three times; the host's work beside them only where it takes longer
+// than both.
 TEST_CASE("the host works beside what is on its way", "[estimate]") {
   const auto step = [](double host_seconds) {
     return step_with({{0, 1, 0, 3, ORCH_HIDDEN, ORCH_COPY},
@@ -149,8 +150,9 @@ TEST_CASE("the host works beside what is on its way", "[estimate]") {
   CHECK(step(9) == Approx(36 + 3 * 5));
 }
 
-// Four equal stages of one product: a second forward, one back for its input and one for its weights.
-// The lists of tasks say the same: with eight micro-batches 24 s, 9 s idle, 3 s where it is filled.
+// Four equal stages of one product: a second forward, one back for its input and one for its
+// weights. The lists of tasks say the same: with eight micro-batches 24 s, 9 s idle, 3 s where it
+// is filled.
 TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
   Toy toy;
   toy.work.stages = 4;

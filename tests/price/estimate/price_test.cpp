@@ -59,8 +59,9 @@ TEST_CASE("a matrix product takes its operations over the rate", "[estimate][pri
   CHECK(price.seconds(gemm) == Approx(5e-3));
 }
 
-// 16 experts of [64, 2048] x [2048, 1024]: 4.3 GFLOP would take 86 us at 50 TFLOP/s; 2 x 16 x (131,072 + 2,097,152 +
-// 65,536) bytes take 73 us at 1 TB/s. With 32 rows 43 us of operations, and 2 x 16 x 2,195,456 bytes.
+// 16 experts of [64, 2048] x [2048, 1024]: 4.3 GFLOP would take 86 us at 50 TFLOP/s; 2 x 16 x
+// (131,072 + 2,097,152 + 65,536) bytes take 73 us at 1 TB/s. With 32 rows 43 us of operations, and
+// 2 x 16 x 2,195,456 bytes.
 TEST_CASE("a small product takes as long as its matrices through the memory", "[estimate][price]") {
   const auto hardware = partition();
   const Price price(hardware, 32, "bf16");
@@ -89,7 +90,8 @@ TEST_CASE("columns that a product's last tile lacks take as long", "[estimate][p
   gemm.n = 2900;
   CHECK(Price(hardware, 32, "bf16").rate(gemm) == "at 50 TFLOPs");
   hardware.gpu.tile.value = 256;
-  CHECK(Price(hardware, 32, "bf16").rate(gemm) == "at 50 TFLOPs, 2900 columns take as long as 3072");
+  CHECK(Price(hardware, 32, "bf16").rate(gemm) ==
+        "at 50 TFLOPs, 2900 columns take as long as 3072");
 }
 
 TEST_CASE("products by groups reach a share of what one product does", "[estimate][price]") {
@@ -102,9 +104,10 @@ TEST_CASE("products by groups reach a share of what one product does", "[estimat
   CHECK(Price(hardware, 32, "bf16").seconds(gemm) == Approx(1e-3));
 }
 
-// 2 x 2048^3 operations at 50 TFLOP/s in either format. Of eight such cubes 8^-0.75 = 0.21022 of the gain is lost:
-// 8 x 17.18 GFLOP at 89.489 TFLOP/s.
-TEST_CASE("products in 8 bits are faster where they are large and not left in 16", "[estimate][price]") {
+// 2 x 2048^3 operations at 50 TFLOP/s in either format. Of eight such cubes 8^-0.75 = 0.21022 of
+// the gain is lost: 8 x 17.18 GFLOP at 89.489 TFLOP/s.
+TEST_CASE("products in 8 bits are faster where they are large and not left in 16",
+          "[estimate][price]") {
   auto hardware = partition();
   hardware.gpu.peaks["fp8"].value = 200e12;
   const Price narrow(hardware, 32, "fp8"), wide(hardware, 32, "bf16");
@@ -122,7 +125,8 @@ TEST_CASE("products in 8 bits are faster where they are large and not left in 16
   CHECK(narrow.seconds(gemm) == Approx(2 * 2748.78e-6));
 }
 
-// 32 x 2048 x 1024: what is read is 131,072 and 4,194,304 bytes in 16 bits and half of it in 8, what it gives 65,536.
+// 32 x 2048 x 1024: what is read is 131,072 and 4,194,304 bytes in 16 bits and half of it in 8,
+// what it gives 65,536.
 TEST_CASE("a small product in 8 bits reads half as much", "[estimate][price]") {
   auto hardware = partition();
   hardware.gpu.peaks["fp8"].value = 200e12;
@@ -230,18 +234,21 @@ TEST_CASE("an all-to-all goes over the network eight times at once", "[estimate]
   const auto hardware = partition();
   CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 16, 1)) ==
         Approx(8 / 16.0 / (20 / 8.0) + 0.001 * 15 / 8));
-  CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 8, 1)) == Approx(7 / 8.0 / 100));
+  CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 8, 1)) ==
+        Approx(7 / 8.0 / 100));
 }
 
-// Of 32 GPUs whose nodes of 8 are joined by one switch: no hop leaves it. Of two such domains, each has the
-// cards of its four nodes, 4 * 40 GB/s, half of which a ring of all ranks reaches.
+// Of 32 GPUs whose nodes of 8 are joined by one switch: no hop leaves it. Of two such domains, each
+// has the cards of its four nodes, 4 * 40 GB/s, half of which a ring of all ranks reaches.
 TEST_CASE("the fast links may join several nodes", "[estimate][price]") {
   auto hardware = partition();
   hardware.gpus_per_domain = 32;
-  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 32, 1)) == Approx(31 / 32.0 / 100));
+  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 32, 1)) ==
+        Approx(31 / 32.0 / 100));
   CHECK(Price(hardware, 64, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 64, 1)) ==
         Approx(63 / 64.0 / 80 + 0.001));
-  CHECK(Price(hardware, 64, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 8, 4)) == Approx(7 / 8.0 / 100));
+  CHECK(Price(hardware, 64, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 8, 4)) ==
+        Approx(7 / 8.0 / 100));
 }
 
 TEST_CASE("a send to the next stage gets its share of the line", "[estimate][price]") {

@@ -1,6 +1,5 @@
-#include "core/price/estimate/estimate.h"
-
 #include "core/plan/family.h"
+#include "core/price/estimate/estimate.h"
 #include "tests/test.h"
 
 using namespace orch;

@@ -1,7 +1,7 @@
 #include "core/price/estimate/slice.h"
 
-#include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "core/price/estimate/estimate.h"
 #include "tests/test.h"
 
 using namespace orch;
@@ -20,7 +20,8 @@ backend::Op op_of(std::uint32_t kind, double bytes) {
   return op;
 }
 
-// Two kinds of stage: one layer on the first, three on the others; each layer computes 1 s and talks.
+// Two kinds of stage: one layer on the first, three on the others; each layer computes 1 s and
+// talks.
 backend::Work pipeline_of_three() {
   backend::Work work;
   work.stages = 3;

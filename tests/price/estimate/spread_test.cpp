@@ -158,7 +158,8 @@ plan::Estimate remarked(const plan::Run& run, const plan::Partition& at) {
 
 }  // namespace
 
-TEST_CASE("what no row of any machine had is said, and widens the range most", "[estimate][spread]") {
+TEST_CASE("what no row of any machine had is said, and widens the range most",
+          "[estimate][spread]") {
   auto at = measured_with(0.05);
   auto stack = *at.on;
   stack.seen.settings["dtype"] = {"bf16"};
@@ -170,11 +171,13 @@ TEST_CASE("what no row of any machine had is said, and widens the range most", "
   CHECK(narrow.step_high == Approx(wide));
   CHECK(remarked(with("context_parallel", "1"), at).remarks.empty());
   const auto shared = remarked(with("context_parallel", "2"), at);
-  CHECK(shared.remarks == std::vector<std::string>{"no row of any machine had context_parallel = 2"});
+  CHECK(shared.remarks ==
+        std::vector<std::string>{"no row of any machine had context_parallel = 2"});
   CHECK(shared.step_high == Approx(wide));
   auto mixture = with("dtype", "bf16");
   mixture.model.experts = 8;
-  CHECK(remarked(mixture, at).remarks == std::vector<std::string>{"no row of any machine had experts"});
+  CHECK(remarked(mixture, at).remarks ==
+        std::vector<std::string>{"no row of any machine had experts"});
   mixture.settings = {std::string("none"), std::string("fp8")};
   CHECK(remarked(mixture, at).remarks ==
         std::vector<std::string>{"no row of any machine had dtype = fp8 or experts"});
@@ -186,7 +189,8 @@ TEST_CASE("what no row of any machine had is said, and widens the range most", "
   machine.stacks.push_back({other, nullptr});
   auto run = with("dtype", "fp8");
   run.partition = &machine;
-  CHECK(remarked(run, at).remarks == std::vector<std::string>{"no row of some-2022 had dtype = fp8"});
+  CHECK(remarked(run, at).remarks ==
+        std::vector<std::string>{"no row of some-2022 had dtype = fp8"});
 }
 
 TEST_CASE("rows of a stack on a machine may all have what a run lacks", "[estimate][spread]") {
@@ -195,8 +199,8 @@ TEST_CASE("rows of a stack on a machine may all have what a run lacks", "[estima
   at.seen.of_stack["some-2022"]["fp32_accumulate"] = {"true"};
   CHECK(remarked(with("fp32_accumulate", "true"), at).remarks.empty());
   const auto made = remarked(with("fp32_accumulate", "false"), at);
-  CHECK(made.remarks ==
-        std::vector<std::string>{"no row of some-2022 on this machine had fp32_accumulate = false"});
+  CHECK(made.remarks == std::vector<std::string>{
+                            "no row of some-2022 on this machine had fp32_accumulate = false"});
   CHECK(made.step_high == Approx(100 * std::exp(1.645 * std::hypot(0.05, 0.05))));
 }
 

@@ -1,7 +1,7 @@
 #include "core/price/estimate/without.h"
 
-#include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "core/price/estimate/estimate.h"
 #include "tests/test.h"
 
 using namespace orch;

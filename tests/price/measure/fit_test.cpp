@@ -1,5 +1,4 @@
 #include "core/price/measure/partition.h"
-
 #include "tests/test.h"
 
 namespace orch::measure {

@@ -9,8 +9,8 @@ namespace {
 TEST_CASE("a machine is its processor and the cores we may use", "[machine]") {
   const Place machine;
   machine.file("proc/cpuinfo",
-             "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9654 96-Core\n\n"
-             "processor\t: 1\nmodel name\t: AMD EPYC 9654 96-Core\n");
+               "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9654 96-Core\n\n"
+               "processor\t: 1\nmodel name\t: AMD EPYC 9654 96-Core\n");
   CHECK(describe(16, machine.root()) == "AMD EPYC 9654 96-Core x 16");
 }
 
@@ -27,7 +27,7 @@ TEST_CASE("GPUs come first, each kind with its number", "[machine]") {
   machine.file("proc/cpuinfo", "model name\t: Xeon\n");
   for (const auto* slot : {"0000:01:00.0", "0000:02:00.0"})
     machine.file(std::string("proc/driver/nvidia/gpus/") + slot + "/information",
-               "Model: \t\t NVIDIA H200\nIRQ:   \t\t 10\n");
+                 "Model: \t\t NVIDIA H200\nIRQ:   \t\t 10\n");
   CHECK(describe(8, machine.root()) == "NVIDIA H200 x 2, Xeon x 8");
 }
 

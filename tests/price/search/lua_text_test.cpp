@@ -59,7 +59,8 @@ TEST_CASE("all fields of an experiment are written", "[search]") {
                               launch = "node", args = { "--a", "b c" }, stack = "theirs",
                               environment = { C = "d", E = expand "$HOME/e" },
                               setup = "source \"venv\"" } },
-  })", "test.lua"));
+  })",
+                                      "test.lua"));
   for (const auto& field : plan::training_fields())
     if (field.param.name != "seed")
       for (auto& training : experiment.trainings)

@@ -193,7 +193,8 @@ TEST_CASE("a search of several strategies, GPU counts and lists", "[search]") {
     if (!beaten) expected.insert({e.days_to_train, e.peak_memory, e.gpu_hours});
   }
   std::set<Triple> actual;
-  for (const auto& score : only(found).front) actual.insert({score.days, score.memory, score.gpu_hours});
+  for (const auto& score : only(found).front)
+    actual.insert({score.days, score.memory, score.gpu_hours});
   CHECK(actual == expected);
 }
 
@@ -424,10 +425,12 @@ TEST_CASE("only what is accepted is found, and a failure to say so ends the sear
 }
 
 // Held against searches of each machine and sequence length alone.
-TEST_CASE("machines and sequence lengths have lists of their own, in the order of a plan", "[search]") {
+TEST_CASE("machines and sequence lengths have lists of their own, in the order of a plan",
+          "[search]") {
   Bench bench;
   const auto text = [](const std::string& cluster, const std::string& seq) {
-    return "return experiment { model = preset('gpt-1.3b', { seq = " + seq + " }), hardware = { cluster = " + cluster +
+    return "return experiment { model = preset('gpt-1.3b', { seq = " + seq +
+           " }), hardware = { cluster = " + cluster +
            ", gpus = 16 }, batch = { global_batch = 32 }, strategies = { megatron {}, fsdp {} } }";
   };
   const auto both = bench.parse(text("{ 'dgx-h100', 'dgx-a100' }", "{ 4096, 2048 }"));

@@ -85,7 +85,8 @@ TEST_CASE("a model is scaled in its proportions", "[search]") {
     CHECK(other.params() / llama.params() / times > 0.93);
     CHECK(other.params() / llama.params() / times < 1.07);
     if (times >= 0.5)  // below, words are most of it
-      CHECK(std::abs(std::log2(static_cast<double>(other.hidden) / static_cast<double>(other.layers) / 128)) < 0.6);
+      CHECK(std::abs(std::log2(static_cast<double>(other.hidden) /
+                               static_cast<double>(other.layers) / 128)) < 0.6);
     CHECK(other.hidden == other.heads * 128);
     CHECK(other.heads % other.kv_heads == 0);
     CHECK(other.layers % 2 == 0);

@@ -66,7 +66,8 @@ TEST_CASE("sizes by hand", "[search]") {
   // none, fp16, bf16, and powersgd at ranks 1, 2 and 4: a choice comes with its parameters.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "ddp {}"),
              {{"recompute"}, {"compression"}}) == 4 * 6);
-  // full, grad_op, and hybrid with groups of 0 (a node), 2, 4, 8; four micro-batches; on the host or not.
+  // full, grad_op, and hybrid with groups of 0 (a node), 2, 4, 8; four micro-batches; on the host
+  // or not.
   const auto fsdp = written("gpus = 8", "global_batch = 64", "fsdp {}");
   CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel"}, {}}) == 2 * 4 * 6);
   // With tensor parallel 2, 4 and 8 micro-batches go up to 16, 32 and 64 (5, 6 and 7 of them), and
@@ -203,7 +204,8 @@ TEST_CASE("strategies of different software are parts of their own", "[search]")
   Bench bench;
   const auto parsed = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
-      "stack = 'ours', batch = { global_batch = 8 }, strategies = { ddp {}, ddp { stack = 'theirs' }, "
+      "stack = 'ours', batch = { global_batch = 8 }, strategies = { ddp {}, ddp { stack = 'theirs' "
+      "}, "
       "ddp { setup = 'module load a' }, ddp { environment = { A = '1' } }, ddp {} } }");
   const auto space = bench.space(parsed);
   REQUIRE(space->parts().size() == 4);

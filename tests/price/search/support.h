@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/price/backend/backend.h"
-#include "core/price/estimate/estimate.h"
+#include "core/plan/expand.h"
 #include "core/plan/experiment/loader.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/expand.h"
+#include "core/price/backend/backend.h"
+#include "core/price/estimate/estimate.h"
 #include "core/price/search/search.h"
 #include "tests/test.h"
 

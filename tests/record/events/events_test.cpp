@@ -1,9 +1,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/record/events/collect.h"
 #include "tests/place.h"
 #include "tests/record/events/lines.h"
-#include "core/record/events/collect.h"
 #include "tests/test.h"
 
 using namespace orch;
@@ -138,7 +138,8 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
   auto progress = read_progress(place.root(), 0);
   REQUIRE(progress);
   CHECK(progress->measured.steps == 1006);
-  CHECK(progress->measured.step_seconds->value == 2);  // none is dropped: they are not the first of the attempt
+  CHECK(progress->measured.step_seconds->value ==
+        2);  // none is dropped: they are not the first of the attempt
   // Other events after the last step, more than are usually looked at.
   {
     std::ofstream more(file, std::ios::app);

@@ -1,5 +1,4 @@
 #include "core/record/events/collect.h"
-
 #include "core/record/thinned.h"
 #include "tests/place.h"
 #include "tests/test.h"
@@ -56,7 +55,8 @@ TEST_CASE("all attempts of a run are one history, and the later one of a repeate
   REQUIRE(measured.step_seconds);
   CHECK(measured.step_seconds->value == Catch::Approx(4));
   CHECK(measured.window.warmup == 2);
-  CHECK(history.origin.versions == std::vector<std::pair<std::string, std::string>>{{"torch", "1.13"}});
+  CHECK(history.origin.versions ==
+        std::vector<std::pair<std::string, std::string>>{{"torch", "1.13"}});
 }
 
 TEST_CASE("a trainer that writes every tenth step is timed by its clock") {

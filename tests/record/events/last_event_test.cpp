@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/place.h"
 #include "core/record/events/collect.h"
+#include "tests/place.h"
 #include "tests/record/events/lines.h"
 
 using namespace orch;
@@ -59,7 +59,9 @@ TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect
 
 TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[collect][events]") {
   const Place place;
-  const auto machine = [](const std::string& rest) { return R"({"event":"machine","time":9)" + rest + "}\n"; };
+  const auto machine = [](const std::string& rest) {
+    return R"({"event":"machine","time":9)" + rest + "}\n";
+  };
   place.file("1/events.jsonl", step(1, "") + machine(R"(,"others_share":0.5,"clock_mhz":1400)"));
   place.file("2/events.jsonl", step(2, "") + machine(R"(,"others_share":0.04,"clock_mhz":null)"));
   place.file("3/events.jsonl", step(3, ""));  // goes on

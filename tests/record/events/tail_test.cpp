@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/place.h"
 #include "core/record/events/collect.h"
+#include "tests/place.h"
 
 using namespace orch;
 using namespace orch::events;

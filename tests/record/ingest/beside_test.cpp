@@ -45,8 +45,8 @@ TEST_CASE("how a job ended may be told in its file of errors", "[ingest]") {
 }
 
 TEST_CASE("a cancelled job says so in its file of errors only", "[ingest]") {
-  const auto runs =
-      runs_of(kTwoSteps, "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2024-05-01T12:00:00 ***\n");
+  const auto runs = runs_of(
+      kTwoSteps, "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2024-05-01T12:00:00 ***\n");
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].state == State::cancelled);
   CHECK(runs[0].origin.job == "7");

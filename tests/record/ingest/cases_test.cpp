@@ -1,5 +1,6 @@
-// Each folder of cases/ is a log (log_of_case) and what a person reads in it: "runs 2", then of each run (they
-// are separated by "run 2") its facts, one per line. "-" is: the log does not say so.
+// Each folder of cases/ is a log (log_of_case) and what a person reads in it: "runs 2", then of
+// each run (they are separated by "run 2") its facts, one per line. "-" is: the log does not say
+// so.
 
 #include "core/base/text.h"
 #include "core/record/published/columns.h"

@@ -25,8 +25,8 @@ class Folder {
   fs::path path_;
 };
 
-// The log of a folder of cases/. In its log.txt a line "@ OTHER FIRST LAST" stands for these lines of
-// another case's.
+// The log of a folder of cases/. In its log.txt a line "@ OTHER FIRST LAST" stands for these lines
+// of another case's.
 std::string log_of_case(const fs::path& folder);
 
 // What is found in a text as a log.

@@ -66,8 +66,9 @@ TEST_CASE("an object is read as JSON and as Python write one", "[ingest][records
   CHECK(text_of(R"({"a": {"b": 1, "c": {"d": "}"}}, "e": [1, "]", {"f": 2}], "g": 3})") ==
         "a/b=1;a/c/d=};g=3;");
   CHECK(text_of("{}") == "");
-  for (const char* bad : {"", "}", "{", "{\"a\": }", "{\"a\": 1", "{\"a\" 1}", "{a: 1}", "{\"a\": \"b}",
-                          "{\"a\": [1}", "{\"a\": 1} x }", "{\"a\": 1}, {\"b\": 2}"})
+  for (const char* bad :
+       {"", "}", "{", "{\"a\": }", "{\"a\": 1", "{\"a\" 1}", "{a: 1}", "{\"a\": \"b}",
+        "{\"a\": [1}", "{\"a\": 1} x }", "{\"a\": 1}, {\"b\": 2}"})
     CHECK(text_of(bad) == "none");
   CHECK(text_of(std::string(9, '{') + std::string(9, '}')) == "none");
 

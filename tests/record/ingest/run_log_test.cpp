@@ -1,5 +1,4 @@
 #include "core/record/ingest/ingest.h"
-
 #include "tests/record/ingest/logs.h"
 #include "tests/test.h"
 

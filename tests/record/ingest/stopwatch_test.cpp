@@ -1,5 +1,4 @@
 #include "core/record/ingest/series.h"
-
 #include "tests/test.h"
 
 namespace orch::ingest {

@@ -1,5 +1,4 @@
 #include "core/record/published/said.h"
-
 #include "core/record/published/table.h"
 #include "tests/record/published/cell.h"
 #include "tests/test.h"

@@ -1,6 +1,5 @@
 // Which model a row trained, and with what.
 #include "core/record/published/sizes.h"
-
 #include "tests/record/published/support.h"
 
 namespace orch::published {

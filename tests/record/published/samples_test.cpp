@@ -45,25 +45,45 @@ TEST_CASE("a row has a stack that is known, and without a date the newest", "[me
   CHECK(one(undated).run.stack == "megatron-lm-2021");
   undated.origin.date.clear();
   CHECK(one(undated).run.stack == "megatron-core-2025");
-  CHECK(assumes(one(undated), "stack megatron-core-2025, the newest megatron (the row has no date)"));
+  CHECK(
+      assumes(one(undated), "stack megatron-core-2025, the newest megatron (the row has no date)"));
   cell(undated, "stack") = "megatron-lm-2021";
   CHECK(one(undated).assumed.empty());
   cell(undated, "stack") = "megatron-lm-2012";
-  CHECK(has(reason(undated), "stack: no stack is called 'megatron-lm-2012'; did you mean "
-                             "'megatron-lm-2021'?"));
+  CHECK(has(reason(undated),
+            "stack: no stack is called 'megatron-lm-2012'; did you mean "
+            "'megatron-lm-2021'?"));
 }
 
 // DeepSeek-V3: 671B parameters, 37B of them for a token.
 TEST_CASE("a row says all of a mixture", "[measured][samples]") {
   auto mixture = row();
   mixture.origin.date = "2025-06";
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"framework", "megatron-bridge"}, {"layers", "61"}, {"hidden", "7168"}, {"heads", "128"},
-           {"vocab", "129280"}, {"kv_heads", "128"}, {"head_dim", "128"}, {"ffn_hidden", "18432"},
-           {"experts", "256"}, {"experts_per_token", "8"}, {"shared_experts", "1"}, {"expert_hidden", "2048"},
-           {"dense_layers", "3"}, {"q_rank", "1536"}, {"kv_rank", "512"}, {"rope_dim", "64"}, {"value_dim", "128"},
-           {"tp", "1"}, {"pp", "6"}, {"dp", "64"}, {"gas", "8"}, {"expert_parallel", "32"}, {"overlap_experts", "true"},
-           {"dtype", "bf16"}})
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"framework", "megatron-bridge"},
+                                                        {"layers", "61"},
+                                                        {"hidden", "7168"},
+                                                        {"heads", "128"},
+                                                        {"vocab", "129280"},
+                                                        {"kv_heads", "128"},
+                                                        {"head_dim", "128"},
+                                                        {"ffn_hidden", "18432"},
+                                                        {"experts", "256"},
+                                                        {"experts_per_token", "8"},
+                                                        {"shared_experts", "1"},
+                                                        {"expert_hidden", "2048"},
+                                                        {"dense_layers", "3"},
+                                                        {"q_rank", "1536"},
+                                                        {"kv_rank", "512"},
+                                                        {"rope_dim", "64"},
+                                                        {"value_dim", "128"},
+                                                        {"tp", "1"},
+                                                        {"pp", "6"},
+                                                        {"dp", "64"},
+                                                        {"gas", "8"},
+                                                        {"expert_parallel", "32"},
+                                                        {"overlap_experts", "true"},
+                                                        {"dtype", "bf16"}})
     REQUIRE(set_cell(mixture, name, value));
   const auto found = samples({mixture});
   for (const auto& row : found.skipped) FAIL(row.reason);
@@ -79,10 +99,19 @@ TEST_CASE("a row says all of a mixture", "[measured][samples]") {
 TEST_CASE("a mixture's layers can be those of GPT-2", "[measured][samples]") {
   auto mixture = row();
   mixture.origin.date = "2026-08";
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"framework", "megatron-lm"}, {"layers", "12"}, {"hidden", "512"}, {"heads", "8"}, {"vocab", "50257"},
-           {"ffn_hidden", "2048"}, {"experts", "8"}, {"experts_per_token", "1"}, {"swiglu", "false"},
-           {"rms_norm", "false"}, {"rope", "false"}, {"bias", "true"}})
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"framework", "megatron-lm"},
+                                                        {"layers", "12"},
+                                                        {"hidden", "512"},
+                                                        {"heads", "8"},
+                                                        {"vocab", "50257"},
+                                                        {"ffn_hidden", "2048"},
+                                                        {"experts", "8"},
+                                                        {"experts_per_token", "1"},
+                                                        {"swiglu", "false"},
+                                                        {"rms_norm", "false"},
+                                                        {"rope", "false"},
+                                                        {"bias", "true"}})
     REQUIRE(set_cell(mixture, name, value));
   const auto& model = one(mixture).run.model;
   CHECK(model.family == "moe");
@@ -91,7 +120,8 @@ TEST_CASE("a mixture's layers can be those of GPT-2", "[measured][samples]") {
   CHECK(model.bias);
   const double attention = 4 * 512.0 * 512 + 4 * 512, router = 8 * 512, norms = 4 * 512;
   const double experts = 8 * (2 * 512.0 * 2048 + 2048 + 512);
-  const double ends = 2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both tables of words, positions, the last norm
+  const double ends =
+      2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both tables of words, positions, the last norm
   CHECK(model.params() == Approx(12 * (attention + router + norms + experts) + ends).epsilon(1e-4));
 }
 
@@ -103,7 +133,8 @@ TEST_CASE("one expert is no mixture", "[measured][samples]") {
 
 TEST_CASE("a memory says what it is of", "[measured][samples]") {
   auto told = row();
-  for (const auto& [word, what] : {std::pair{"first", plan::MemoryOf::first}, {"fullest", plan::MemoryOf::fullest},
+  for (const auto& [word, what] : {std::pair{"first", plan::MemoryOf::first},
+                                   {"fullest", plan::MemoryOf::fullest},
                                    {"allocated", plan::MemoryOf::allocated}}) {
     cell(told, "mem_of") = word;
     CHECK(one(told).memory_of == what);
@@ -111,8 +142,10 @@ TEST_CASE("a memory says what it is of", "[measured][samples]") {
 }
 
 TEST_CASE("a column may have the name that experiments have for it", "[measured][samples]") {
-  const auto rows = parse_rows("id,gpu,gpus,framework,layers,hidden,tensor_parallel,recompute,step_time_s\n"
-                               "a,a100,8,megatron-lm,24,2048,4,none,1\n", "mine.csv");
+  const auto rows = parse_rows(
+      "id,gpu,gpus,framework,layers,hidden,tensor_parallel,recompute,step_time_s\n"
+      "a,a100,8,megatron-lm,24,2048,4,none,1\n",
+      "mine.csv");
   REQUIRE(rows);
   CHECK(rows->front().whole("tensor_parallel") == 4);
   CHECK(rows->front().field_text("recompute") == "none");
@@ -263,7 +296,8 @@ TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
   CHECK(has(reason(days), "compression: fsdp has none, and the row says 'powersgd'"));
 }
 
-TEST_CASE("master weights that a strategy has anyway are no mistake of a row", "[measured][samples]") {
+TEST_CASE("master weights that a strategy has anyway are no mistake of a row",
+          "[measured][samples]") {
   auto fsdp = row();
   cell(fsdp, "framework") = "fsdp";
   lay_flat(fsdp);

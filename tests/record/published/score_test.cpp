@@ -168,7 +168,8 @@ TEST_CASE("rows apart are scored on their own", "[measured][score]") {
   CHECK(scores.by_table.at("t (unexplained)").n == 1);
 }
 
-TEST_CASE("rows of which only the parameters are known are scored on their own", "[measured][score]") {
+TEST_CASE("rows of which only the parameters are known are scored on their own",
+          "[measured][score]") {
   World w;
   w.add("t", 100, 100);
   w.add("t", 100, 150);

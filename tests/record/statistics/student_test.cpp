@@ -1,5 +1,4 @@
 #include "core/record/statistics/interval.h"
-
 #include "tests/test.h"
 
 namespace orch::statistics {

@@ -114,7 +114,7 @@ TEST_CASE("what comes when the limit is reached has the place of one that runs")
     place.slurm.facts[{submission, i}].state = "RUNNING";
     place.status(ids[i], 1, "running", submission);
   }
-  CHECK(add_and_submit(4) == "100_0");  // none waits that would take it
+  CHECK(add_and_submit(4) == "100_0");    // none waits that would take it
   CHECK(add_and_submit(5) == "100:101");  // the one before does
 }
 

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "tests/run/launch/local_fixture.h"
 #include "tests/place.h"
+#include "tests/run/launch/local_fixture.h"
 #include "tests/test.h"
 
 using namespace orch;

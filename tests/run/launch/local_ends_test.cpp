@@ -5,7 +5,6 @@
 
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_tasks.h"
-#include "core/run/launch/local/local_tasks.h"
 #include "tests/run/launch/local_fixture.h"
 #include "tests/test.h"
 
@@ -113,7 +112,8 @@ TEST_CASE("ranks that all leave with 0 and say nothing are not called finished",
   CHECK(fact.state == "FAILED");
   CHECK(fact.exit_code == 76);
   CHECK(written_status(run)["state"] == "left");
-  CHECK(written_status(run)["message"] == "the trainer left with code 0, not saying that it is done");
+  CHECK(written_status(run)["message"] ==
+        "the trainer left with code 0, not saying that it is done");
 }
 
 TEST_CASE("ranks that use too much memory are killed", "[launch][local]") {

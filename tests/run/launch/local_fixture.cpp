@@ -51,9 +51,9 @@ fs::path LocalExperiment::add_run(const std::string& id, const std::string& beha
       << R"(", "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
       << R"("layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 1024}, "gpus": )" << job.ranks
       << R"(, "data_parallel": )" << job.ranks << R"(, "micro_batch": 1, "accumulate": )"
-      << 64 / job.ranks << R"(, "global_batch": )" << 64 / job.ranks * job.ranks << R"(, "rampup": )"
-      << job.rampup << R"(, "tokens": 1048576, "steps": 0, "job": {"time": ")" << job.time
-      << R"(", "signal_seconds": )" << job.signal_seconds << R"(, "environment": )"
+      << 64 / job.ranks << R"(, "global_batch": )" << 64 / job.ranks * job.ranks
+      << R"(, "rampup": )" << job.rampup << R"(, "tokens": 1048576, "steps": 0, "job": {"time": ")"
+      << job.time << R"(", "signal_seconds": )" << job.signal_seconds << R"(, "environment": )"
       << job.environment << R"(, "setup": ")" << job.setup << "\"}}\n";
   return run;
 }

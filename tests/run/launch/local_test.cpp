@@ -7,8 +7,8 @@
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_tasks.h"
 #include "core/run/launch/local/supervisor.h"
-#include "tests/run/launch/local_fixture.h"
 #include "tests/place.h"
+#include "tests/run/launch/local_fixture.h"
 #include "tests/test.h"
 
 using namespace orch;

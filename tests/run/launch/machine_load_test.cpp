@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-TEST_CASE("used time is that of the cores asked for, without idling and waiting", "[launch][local]") {
+TEST_CASE("used time is that of the cores asked for, without idling and waiting",
+          "[launch][local]") {
   const std::string stat =
       "cpu  111 22 333 4444 55 66 77 8 90 9\n"
       "cpu0 100 20 300 4000 50 60 70 5 80 9\n"  // guests (80 and 9) are in the first two
@@ -28,20 +29,25 @@ TEST_CASE("used time is that of the cores asked for, without idling and waiting"
 }
 
 TEST_CASE("the clock of cores is the mean of what the kernel says", "[launch][local]") {
-  CHECK(clock_of_cores("processor\t: 0\ncpu MHz\t\t: 2900.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3100.500\n") == 3000.25);
+  CHECK(clock_of_cores(
+            "processor\t: 0\ncpu MHz\t\t: 2900.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3100.500\n") ==
+        3000.25);
   CHECK_FALSE(clock_of_cores("processor\t: 0\nBogoMIPS\t: 243.75\n"));  // ARM
   CHECK_FALSE(clock_of_cores("cpu MHz\t\t: unknown\n"));
 }
 
-TEST_CASE("GPUs are asked for their use before a run, and for their clock during it", "[launch][local]") {
+TEST_CASE("GPUs are asked for their use before a run, and for their clock during it",
+          "[launch][local]") {
   FakeShell shell;
   FakeClock clock;
   // Right after another run: its use is still in the mean, and that of others stays.
-  for (const auto* use : {"90, 1900\n50, 1900\n", "60, 210\n60, 210\n", "20, 210\n40, 210\n", "30, 210\n40, 210\n"})
+  for (const auto* use :
+       {"90, 1900\n50, 1900\n", "60, 210\n60, 210\n", "20, 210\n40, 210\n", "30, 210\n40, 210\n"})
     shell.once("nvidia-smi", {0, use, ""});
   MachineLoad load(shell, clock, "2,3");
-  CHECK(shell.commands.at(0).argv == std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
-                                                              "--format=csv,noheader,nounits", "-i", "2,3"});
+  CHECK(shell.commands.at(0).argv ==
+        std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
+                                 "--format=csv,noheader,nounits", "-i", "2,3"});
   load.look();
   CHECK(shell.commands.size() == 4);  // not at once
   shell.once("nvidia-smi", {0, "100, 1700\n100, 1900\n", ""});
@@ -77,7 +83,8 @@ TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {
   CHECK(load.event().empty());
 }
 
-TEST_CASE("a local run tells how much of the machine others used, and not its own work", "[launch][local]") {
+TEST_CASE("a local run tells how much of the machine others used, and not its own work",
+          "[launch][local]") {
   test::LocalExperiment experiment;
   // It computes for 0.3 s, writes half a line at last, and says how many ticks that took.
   const auto run = experiment.add_run("a", R"bash(
@@ -103,7 +110,8 @@ TEST_CASE("a local run tells how much of the machine others used, and not its ow
   const double share = event["others_share"];
   CHECK(share >= 0);
   CHECK(share <= 1);
-  const double own = std::stod(test::slurp(run / "attempts/1/ticks")) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double own = std::stod(test::slurp(run / "attempts/1/ticks")) /
+                     static_cast<double>(::sysconf(_SC_CLK_TCK));
   const double others = share * 0.3 * static_cast<double>(cores.size());  // at least
   CHECK(others <= all - own + 0.05);
   experiment.wait("0001-s", 1);

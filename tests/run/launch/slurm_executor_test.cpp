@@ -1,7 +1,7 @@
 #include "core/run/launch/slurm/slurm_executor.h"
 
-#include "tests/run/launch/fake_shell.h"
 #include "tests/place.h"
+#include "tests/run/launch/fake_shell.h"
 #include "tests/test.h"
 
 namespace {
@@ -65,18 +65,19 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   const Place folder;
   bench.shell.always("sbatch", {0, "123;north\n", ""});
   auto submission = make("0007-ab", 200, true, "");
-  Request request{&submission,       folder.root(), "/a b/array.sbatch", "/runs/x", "sweep",
-                  "slurm-%A_%a.log", "77",        {"n1", "n2"},        8,         5,
-                  "78:79"};
+  Request request{&submission, folder.root(), "/a b/array.sbatch",
+                  "/runs/x",   "sweep",       "slurm-%A_%a.log",
+                  "77",        {"n1", "n2"},  8,
+                  5,           "78:79"};
   const auto reply = bench.executor.submit(request);
   CHECK(reply.reply == Reply::accepted);
   CHECK(reply.job == "123");
   const auto& command = bench.shell.commands.at(0);
-  CHECK(command.argv == std::vector<std::string>{"sbatch", "--parsable", "--comment=orch:0007-ab",
-                                                 "--job-name=sweep", "--output=slurm-%A_%a.log",
-                                                 "--export=ALL,ORCH_SUBMISSION=0007-ab",
-                                                 "--array=0-199%8", "--dependency=afterok:77,afterany:78:79",
-                                                 "--exclude=n1,n2", "/a b/array.sbatch"});
+  CHECK(command.argv == std::vector<std::string>{
+                            "sbatch", "--parsable", "--comment=orch:0007-ab", "--job-name=sweep",
+                            "--output=slurm-%A_%a.log", "--export=ALL,ORCH_SUBMISSION=0007-ab",
+                            "--array=0-199%8", "--dependency=afterok:77,afterany:78:79",
+                            "--exclude=n1,n2", "/a b/array.sbatch"});
   CHECK(command.directory == "/runs/x");
   CHECK(command.output == folder.root() / "answer");
   CHECK(command.hold == 5);

@@ -66,8 +66,7 @@ TEST_CASE("limits on submitted jobs leave no room; other limits refuse", "[launc
                "failed: " +
                policy) == Reply::refused);
   CHECK(failed("sbatch: error: Slurm job queue full, sleeping and retrying\nsbatch: error: Batch "
-               "job submission failed: Unable to create job record, try again") ==
-        Reply::no_room);
+               "job submission failed: Unable to create job record, try again") == Reply::no_room);
   CHECK(failed("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
                "sbatch: error: Batch job submission failed: Resource temporarily unavailable") ==
         Reply::no_room);

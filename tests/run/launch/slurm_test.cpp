@@ -1,7 +1,6 @@
-#include "core/run/launch/slurm/slurm_client.h"
-
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/run/launch/slurm/slurm_client.h"
 #include "tests/run/launch/fake_shell.h"
 
 using orch::FakeShell;

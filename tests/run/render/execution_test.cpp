@@ -75,23 +75,27 @@ TEST_CASE("words of a trainer that look like srun's are no exit code", "[render]
 
 TEST_CASE("a step that srun cannot make is no failure of the trainer", "[render][execution]") {
   const Job job("finish");
-  const std::string refusal = "Unable to create step for job 7: Memory required by task is not available";
+  const std::string refusal =
+      "Unable to create step for job 7: Memory required by task is not available";
   const auto real = job.fake() / "srun.real";
   fs::rename(job.fake() / "srun", real);
   // The check of the nodes works; what has ranks does not.
   write(job.fake() / "srun",
-        fmt::format("#!/bin/bash\ncase \"$*\" in *orch-rank*) echo 'srun: error: {}' >&2; exit 1 ;; esac\n"
-                    "exec {} \"$@\"\n",
-                    refusal, shell_quote(real.string())),
+        fmt::format(
+            "#!/bin/bash\ncase \"$*\" in *orch-rank*) echo 'srun: error: {}' >&2; exit 1 ;; esac\n"
+            "exec {} \"$@\"\n",
+            refusal, shell_quote(real.string())),
         true);
   CHECK(job.run().exit_code == 1);
   CHECK(job.status()["state"] == "failed");
-  CHECK(job.status()["message"] == "srun could not start the ranks: " + refusal + "; see stdout.log");
+  CHECK(job.status()["message"] ==
+        "srun could not start the ranks: " + refusal + "; see stdout.log");
 }
 
 TEST_CASE("a job that SLURM starts once more after its end leaves again", "[render][execution]") {
   const Job job("finish");
-  const std::string submitted = "export ORCH_SUBMISSION=s1; mkdir -p \"${folder%/*}/submissions/s1\"\n";
+  const std::string submitted =
+      "export ORCH_SUBMISSION=s1; mkdir -p \"${folder%/*}/submissions/s1\"\n";
   CHECK(job.start(submitted + "job").exit_code == 0);
   write(job.fake() / "behaviour", "exit 9");
   const auto again = job.start(submitted + "export SLURM_RESTART_COUNT=1\njob");
@@ -99,7 +103,8 @@ TEST_CASE("a job that SLURM starts once more after its end leaves again", "[rend
   CHECK(contains(again.output, "job 123456 has finished before"));
   CHECK_FALSE(fs::exists(job.attempt(2)));
   // Another submission is another training, also where SLURM begins to count anew.
-  CHECK(job.start("export ORCH_SUBMISSION=s2; mkdir -p \"${folder%/*}/submissions/s2\"\njob").exit_code == 9);
+  CHECK(job.start("export ORCH_SUBMISSION=s2; mkdir -p \"${folder%/*}/submissions/s2\"\njob")
+            .exit_code == 9);
 }
 
 TEST_CASE("a job told to stop before it trains is not requeued", "[render][execution]") {

@@ -206,7 +206,8 @@ TEST_CASE("an index that is damaged or of another version is none, and made anew
 }
 
 // 64 MiB were its end once: about 72,000 runs.
-TEST_CASE("an index of any size is read, and kept when another experiment is put", "[store][index]") {
+TEST_CASE("an index of any size is read, and kept when another experiment is put",
+          "[store][index]") {
   const Place place;
   const Index index(place.root());
   auto large = row("large", "run-0");
@@ -223,7 +224,8 @@ TEST_CASE("an index of any size is read, and kept when another experiment is put
   CHECK(ids(place.root(), "small") == Ids{"b-2"});
 }
 
-TEST_CASE("an experiment is known by its field, not by a text that looks like it", "[store][index]") {
+TEST_CASE("an experiment is known by its field, not by a text that looks like it",
+          "[store][index]") {
   const Place place;
   const Index index(place.root());
   auto odd = row("x", "a-1");

@@ -108,7 +108,8 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
 
   // By hand: two steps of 256 and one of 384 reach 896 of the 800 samples; what is left of 300e9 /
   // 2048 = 146484375 is 146483479, in 286101 steps of 512.
-  place.file("gpt/a-1/run.json", with(kRun, "\"rampup\": null", R"("rampup": {"start": 256, "step": 128,
+  place.file("gpt/a-1/run.json",
+             with(kRun, "\"rampup\": null", R"("rampup": {"start": 256, "step": 128,
     "samples": 800, "fewer_nodes": true})"));
   REQUIRE(read_live_run(folder));
   CHECK(read_live_run(folder)->record.measured.steps_planned == 286104);
@@ -237,8 +238,8 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   CHECK(got.record.measured.steps == 0);
   run.record.id = "a";
   fs::create_directory(place.root() / "a");
-  run.take(record::Verdict{record::State::failed, record::Failure::gpu_memory,
-                           "CUDA \"oom\"\n\xff"});
+  run.take(
+      record::Verdict{record::State::failed, record::Failure::gpu_memory, "CUDA \"oom\"\n\xff"});
   run.cancel_asked = true;
   run.cancelled_hang = {"77_3", "no step for 20 s", 12};
   run.retries_from = 4;

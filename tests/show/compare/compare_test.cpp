@@ -134,7 +134,8 @@ TEST_CASE("two repeats of one run show noise, however steady their steps are", "
   const auto c = compare({{"A", {&slow}}, {"B", {&fast}}});
   REQUIRE(c);
   CHECK(judgement(*c, "step_seconds").verdict == Verdict::unclear);
-  CHECK(has(judgement(*c, "step_seconds").text, "repeats of one run, so this is noise: 1.46x faster"));
+  CHECK(has(judgement(*c, "step_seconds").text,
+            "repeats of one run, so this is noise: 1.46x faster"));
   CHECK(has(c->against[0].warnings.front(), "both are repeats of one run"));
   // Another commit is a question.
   fast.origin.commit = "abc", slow.origin.commit = "def";

@@ -132,7 +132,8 @@ TEST_CASE("settings explain only what they can change", "[compare]") {
   CHECK(causes(*c, Aspect::loss) == Names{"some_new_switch", "seed"});
 }
 
-TEST_CASE("other programs on the machine can explain a result, idle machines are alike", "[compare]") {
+TEST_CASE("other programs on the machine can explain a result, idle machines are alike",
+          "[compare]") {
   auto a = run("a", 129), b = run("b", 217);
   a.measured.stated["others_share"] = 0.02;
   b.measured.stated["others_share"] = 0.06;
@@ -142,7 +143,8 @@ TEST_CASE("other programs on the machine can explain a result, idle machines are
   CHECK(explanation(*c, Aspect::speed)->circumstances == Names{"use by other programs"});
   CHECK(has(explanation(*c, Aspect::speed)->text, "use by other programs under 10 % → 70 %"));
   a.measured.stated.clear();  // an older record
-  CHECK(explanation(*compare({group("A", a), group("B", b)}), Aspect::speed)->circumstances.empty());
+  CHECK(
+      explanation(*compare({group("A", a), group("B", b)}), Aspect::speed)->circumstances.empty());
 }
 
 TEST_CASE("another day can explain a result, another job id cannot", "[compare]") {

@@ -111,8 +111,10 @@ inline void curve(Record& record, std::int64_t steps, double level, bool tokens 
   record.measured.last_loss = record.measured.losses.back().loss;
   record.measured.resumes = {steps / 2};
   for (std::int64_t s = 1; s <= steps; ++s)
-    record.measured.step_times.push_back(
-        {s, s == 1 ? 60.0 : s == steps / 3 ? 25.0 : 10 + 0.2 * std::sin(static_cast<double>(s))});
+    record.measured.step_times.push_back({s, s == 1 ? 60.0
+                                             : s == steps / 3
+                                                 ? 25.0
+                                                 : 10 + 0.2 * std::sin(static_cast<double>(s))});
   record.measured.peaks = {{1, 40 * kGiB}, {2, 41 * kGiB}, {steps / 2, 42 * kGiB}};
   record.measured.spikes = {{steps / 2, level + 0.5, level + 2, steps / 2 + 3, true}};
 }

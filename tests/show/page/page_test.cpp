@@ -300,7 +300,8 @@ TEST_CASE("the best of each strategy stands above all, with its cost", "[page]")
                         ContainsSubstring("352,6"));
 }
 
-TEST_CASE("of many models those that were measured come first, the fastest before the others", "[page]") {
+TEST_CASE("of many models those that were measured come first, the fastest before the others",
+          "[page]") {
   Page page;
   for (int i = 0; i < 6; ++i) {
     auto run = described("r" + std::to_string(i), {"megatron", 8, 1, 1, 1, 512, 0});

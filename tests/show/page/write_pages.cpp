@@ -1,5 +1,6 @@
-// ORCH_PAGES=FOLDER orch_test_show "[pages]": each page of the fixtures as FOLDER/<name>.html, beside it
-// what its records hold as <name>.json, so that the browser's page can be held against it.
+// ORCH_PAGES=FOLDER orch_test_show "[pages]": each page of the fixtures as FOLDER/<name>.html,
+// beside it what its records hold as <name>.json, so that the browser's page can be held against
+// it.
 
 #include <nlohmann/json.hpp>
 
@@ -32,8 +33,7 @@ json facts(const Page& page) {
              {"items", record.measured.time_items.size()},
              {"estimated_items", record.estimated ? record.estimated->time.size() : 0}};
     for (const auto& doubt : record.doubts) run["doubts"].push_back(doubt.kind);
-    for (const auto& field : record.fields)
-      run["fields"][field.name] = record::text(field.value);
+    for (const auto& field : record.fields) run["fields"][field.name] = record::text(field.value);
     put(run, "gpus", record.field_number("gpus"));
     if (record.measured.step_seconds) run["step"] = record.measured.step_seconds->value;
     put(run, "days", record.measured.days_per_100b_tokens);
@@ -43,8 +43,7 @@ json facts(const Page& page) {
       run["estimated_step"] = record.estimated->step_seconds;
       run["estimated_days"] = record.estimated->days_per_100b_tokens;
       run["estimated_memory"] = record.estimated->peak_memory;
-      if (record.estimated->usable_memory > 0)
-        run["limit"] = record.estimated->usable_memory;
+      if (record.estimated->usable_memory > 0) run["limit"] = record.estimated->usable_memory;
     }
     out.push_back(run);
   }
@@ -56,10 +55,12 @@ json facts(const Page& page) {
 TEST_CASE("pages of the fixtures", "[.pages]") {
   const char* folder = std::getenv("ORCH_PAGES");
   REQUIRE(folder);
-  const std::map<std::string, Page> pages{
-      {"full", full()},     {"many", many(2000)}, {"hostile", hostile()},   {"empty", {}},
-      {"plans", plans()},   {"logs", logs()},     {"published", published()},
-      {"sweep", sweep()},   {"same", same_size()}, {"families", families()}, {"ended", ended()}};
+  const std::map<std::string, Page> pages{{"full", full()},           {"many", many(2000)},
+                                          {"hostile", hostile()},     {"empty", {}},
+                                          {"plans", plans()},         {"logs", logs()},
+                                          {"published", published()}, {"sweep", sweep()},
+                                          {"same", same_size()},      {"families", families()},
+                                          {"ended", ended()}};
   std::filesystem::create_directories(folder);
   for (const auto& [name, page] : pages) {
     const auto base = std::string(folder) + "/" + name;

@@ -1,7 +1,6 @@
-#include "core/show/tables/report.h"
-
 #include "core/plan/family.h"
 #include "core/plan/setting.h"
+#include "core/show/tables/report.h"
 #include "tests/show/tables/support.h"
 #include "tests/test.h"
 
@@ -40,9 +39,10 @@ TEST_CASE("the answer says what is best, by how much, and what would change it",
                                                "done 2027-04-11; b at its best, 200 days "
                                                "(182–220), takes 2.0x as long."));
   // 2 exp(-+0.85 hypot(ln 1.1, ln 1.1)) = 2 exp(-+0.114571) = 1.78 and 2.24.
-  CHECK(found.sure ==
-        "priced within the fitted rows of a-2023; 1 more run may be as fast; b would be first if it "
-        "were 2.0x faster than estimated (the ratio is 1.78 to 2.24 in nine of ten cases).");
+  CHECK(
+      found.sure ==
+      "priced within the fitted rows of a-2023; 1 more run may be as fast; b would be first if it "
+      "were 2.0x faster than estimated (the ratio is 1.78 to 2.24 in nine of ten cases).");
 }
 
 TEST_CASE("a tie between strategies is no victory", "[report][answer]") {
@@ -66,13 +66,14 @@ TEST_CASE("doubts about an estimate are a part of the answer", "[report][answer]
 
 TEST_CASE("a limit that is not at risk is not named", "[report][answer]") {
   plan::Experiment experiment;
-  experiment.budget.gpu_hours = 10000;  // of 2,400
+  experiment.budget.gpu_hours = 10000;    // of 2,400
   experiment.budget.deadline_days = 105;  // of 91 to 110
   std::vector runs{sized("a", 100)};
   CHECK_THAT(of(runs, experiment).sure, ContainsSubstring("; it may break the limit of 105 days."));
   experiment.budget.gpu_hours = 1000;
   CHECK_THAT(of(runs, experiment).sure,
-             ContainsSubstring("; it breaks the limit of 1,000 GPU-hours; it may break the limit of 105 days."));
+             ContainsSubstring(
+                 "; it breaks the limit of 1,000 GPU-hours; it may break the limit of 105 days."));
 }
 
 TEST_CASE("where nothing fits, the answer says by how much", "[report][answer]") {
@@ -99,15 +100,18 @@ TEST_CASE("what would fit is named, and what is faster than anything listed", "[
                              ContainsSubstring(" in 40.0 days"));
   CHECK(found.sure == "priced within the fitted rows of b-2023.");
   for (auto& run : runs) run.estimate.fit = plan::Fit::fits;
-  CHECK(answer(result).nearby == "b reaches 40 days instead of 100 with zero_stage = 1 and micro_batch = 2.");
+  CHECK(answer(result).nearby ==
+        "b reaches 40 days instead of 100 with zero_stage = 1 and micro_batch = 2.");
   CHECK_THAT(answer_text(result), ContainsSubstring("\nNot listed: b reaches"));
 }
 
 TEST_CASE("a tie goes to what does not offload", "[report][answer]") {
   const plan::Param offload = plan::Choice{"offload", "", {"none", "optimizer"}};
-  const auto strategy = std::make_shared<const plan::Strategy>(plan::Strategy{"a", "a", "", "", {offload}});
+  const auto strategy =
+      std::make_shared<const plan::Strategy>(plan::Strategy{"a", "a", "", "", {offload}});
   std::vector runs{sized("a", 100), sized("a", 101), sized("a", 300)};
-  for (auto& run : runs) run.run.strategy = strategy, run.run.settings = {plan::Value(std::string("none"))};
+  for (auto& run : runs)
+    run.run.strategy = strategy, run.run.settings = {plan::Value(std::string("none"))};
   runs[0].run.settings = {plan::Value(std::string("optimizer"))};
   runs[1].run.gpus = 17;
   CHECK_THAT(of(runs).best, ContainsSubstring("on 17 GPUs is best"));

@@ -53,7 +53,8 @@ TEST_CASE("availability stretches the calendar and not the GPU-hours", "[report]
   CHECK(standing(run, experiment) == Standing::broken);
 }
 
-// 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; what the whole training would take is not asked.
+// 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; what the whole training would take is not
+// asked.
 TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
   auto run = planned("a", 100);
   run.run.gpus = 8;
@@ -65,7 +66,8 @@ TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
   CHECK(standing(run, experiment) == Standing::kept);
   const auto verdict = budget_verdict(test::result_of(experiment, {run}));
   CHECK_FALSE(verdict.over);
-  CHECK_THAT(verdict.text, ContainsSubstring("the cheapest takes 8 GPU-hours (80 %) and 0.0 days for 36 steps"));
+  CHECK_THAT(verdict.text,
+             ContainsSubstring("the cheapest takes 8 GPU-hours (80 %) and 0.0 days for 36 steps"));
   experiment.budget.gpu_hours = 7;
   CHECK_FALSE(keeps(run, experiment));
 }
@@ -98,8 +100,10 @@ TEST_CASE("the verdict counts what is kept and what is at risk", "[report][budge
   const auto verdict = budget_verdict(test::result_of(experiment, runs));
   CHECK_FALSE(verdict.over);
   CHECK(verdict.text ==
-        "budget of 2,520 GPU-hours: kept by 2 of 4 runs that fit, 1 of them at risk (a limit lies within "
-        "the 90 % range); 1 more may keep it, at the low end of the range; the cheapest takes 1,200 GPU-hours (48 %) and 50.0 days");
+        "budget of 2,520 GPU-hours: kept by 2 of 4 runs that fit, 1 of them at risk (a limit lies "
+        "within "
+        "the 90 % range); 1 more may keep it, at the low end of the range; the cheapest takes "
+        "1,200 GPU-hours (48 %) and 50.0 days");
   // Beyond the limit by its own estimate, though not by all of its range.
   CHECK(budget_verdict(test::result_of(experiment, {planned("a", 110)})).over);
   CHECK_THAT(budget_verdict(test::result_of(until("2027-06-01"), runs)).text,

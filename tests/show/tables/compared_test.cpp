@@ -104,10 +104,12 @@ TEST_CASE("memory is compared item by item, and the peak by itself", "[report][c
   CHECK(comparison.total.error() == Approx(-22.5));
 }
 
-static std::string explained(const plan::Planned& planned, const show::Screen& screen, const record::Measurement* measured = nullptr) {
+static std::string explained(const plan::Planned& planned, const show::Screen& screen,
+                             const record::Measurement* measured = nullptr) {
   return show::text(explain(planned, {}, measured), screen);
 }
-static nlohmann::json explain_json(const plan::Planned& planned, const record::Measurement* measured = nullptr) {
+static nlohmann::json explain_json(const plan::Planned& planned,
+                                   const record::Measurement* measured = nullptr) {
   return nlohmann::json::parse(show::text_as("json", explain(planned, {}, measured), {}));
 }
 
@@ -123,10 +125,12 @@ TEST_CASE("explain shows measured beside estimated in every format", "[report][c
   CHECK(text.find("While it trained") == std::string::npos);
   auto noted = with;
   noted.stated["clock_mhz"] = 2900;
-  CHECK(explained(planned, {}, &noted).find("\nWhile it trained, its clock was 2,900 MHz\n") != std::string::npos);
+  CHECK(explained(planned, {}, &noted).find("\nWhile it trained, its clock was 2,900 MHz\n") !=
+        std::string::npos);
   noted.stated["others_share"] = 0.741;
   CHECK(explained(planned, {}, &noted)
-            .find("\nWhile it trained, other programs used 74 % of the machine: measure again when it is idle; its "
+            .find("\nWhile it trained, other programs used 74 % of the machine: measure again when "
+                  "it is idle; its "
                   "clock was 2,900 MHz\n") != std::string::npos);
   const auto markdown = explained(planned, {.markdown = true}, &with);
   CHECK(markdown.starts_with("# ddp-1\n\n- "));

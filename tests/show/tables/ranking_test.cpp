@@ -50,7 +50,8 @@ TEST_CASE("places follow what the list is ordered by", "[report][ranking]") {
   Places by_memory;
   for (const auto& rank : ranks(order)) by_memory.push_back(rank.text());
   CHECK(by_memory == Places{"1=", "1=", "3"});  // 11 GB reach over 9.9, 12.6 are beyond
-  CHECK(ties_text(order) == "1 more run may need as little memory (within the error of the estimates)\n");
+  CHECK(ties_text(order) ==
+        "1 more run may need as little memory (within the error of the estimates)\n");
 }
 
 TEST_CASE("sizes are ranked apart where that is asked for", "[report][ranking]") {
@@ -68,8 +69,7 @@ TEST_CASE("sizes are ranked apart where that is asked for", "[report][ranking]")
   const auto said = ties_text(result);
   CHECK_THAT(said,
              ContainsSubstring("small: a 10.0 days (9.1–11.0)\n  strategies at their best: a "));
-  CHECK_THAT(said,
-             ContainsSubstring("large: a 100 days (91–110)\n  strategies at their best: a "));
+  CHECK_THAT(said, ContainsSubstring("large: a 100 days (91–110)\n  strategies at their best: a "));
 }
 
 TEST_CASE("what does not fit has no place, and ties with nobody", "[report][ranking]") {
@@ -87,7 +87,8 @@ TEST_CASE("a tie is said in words", "[report][ranking]") {
   CHECK(ties({planned("a", 100), planned("a", 122)}).empty());
   // A wide range farther down reaches the first, the one between them does not: places do not jump.
   CHECK(ties({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}).empty());
-  CHECK(places({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}) == Places{"1", "2", "3"});
+  CHECK(places({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}) ==
+        Places{"1", "2", "3"});
 }
 
 TEST_CASE("strategies whose best runs overlap are a tie", "[report][ranking]") {
@@ -118,7 +119,8 @@ TEST_CASE("each strategy says in one sentence what prices it", "[report][ranking
   const auto text = [&] { return stacks_text(test::result_of(kExperiment, runs)); };
   CHECK(text() ==
         "a is priced as a-2023 (949 rows fitted) on toy/a100 (datasheet, not calibrated)\n"
-        "b is priced as b-2023 on toy/a100 (datasheet, not calibrated): no row of b-2023 was fitted\n");
+        "b is priced as b-2023 on toy/a100 (datasheet, not calibrated): no row of b-2023 was "
+        "fitted\n");
   partition.efficiency.time_spread.origin = "fitted: 12 rows of our own";
   CHECK_THAT(text(), ContainsSubstring("on toy/a100 (12 rows of our own)\n"));
   cluster->measured = plan::Measured{"N1 x 2", "2026-10-01"};
@@ -139,5 +141,5 @@ TEST_CASE("tables, Markdown and CSV show place and range", "[report][ranking]") 
                               ContainsSubstring("\nc-1,3,false,c,") &&
                               ContainsSubstring(",100,90.90909091,110,2400,"));
   CHECK_THAT(test::json_of(result), ContainsSubstring("\"rank\": 3,\n      \"tie\": false") &&
-                               ContainsSubstring("\"days_low\": 90.9"));
+                                        ContainsSubstring("\"days_low\": 90.9"));
 }

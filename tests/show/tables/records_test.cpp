@@ -21,10 +21,13 @@ record::Record record(const std::string& id, double seconds) {
   return out;
 }
 
-std::string records_table(const std::vector<record::Record>& records, const show::Screen& screen, std::size_t top = 0) {
+std::string records_table(const std::vector<record::Record>& records, const show::Screen& screen,
+                          std::size_t top = 0) {
   return show::text(records_answer(records, top), screen);
 }
-std::string records_csv(const std::vector<record::Record>& records) { return show::text_as("csv", records_answer(records), {}); }
+std::string records_csv(const std::vector<record::Record>& records) {
+  return show::text_as("csv", records_answer(records), {});
+}
 
 TEST_CASE("the estimate stands beside what was measured, with the error") {
   const auto text = records_table({record("a", 100)}, {});

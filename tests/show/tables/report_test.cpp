@@ -88,13 +88,15 @@ TEST_CASE("commas and quotes in a CSV cell are quoted", "[report]") {
 
 TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
   const auto run = planned("caf\xe9");
-  CHECK_THAT(test::json_of(result_of(run)), ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
+  CHECK_THAT(test::json_of(result_of(run)),
+             ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
 }
 
 TEST_CASE("JSON is printed in pieces", "[report]") {
   std::vector<plan::Planned> runs;
   for (int i = 0; i < 300; ++i) runs.push_back(planned("line\n\"" + std::to_string(i) + "\""));
-  const std::vector<plan::Rejected> rejected{{"x-1", {{"heads", "are odd", ""}, {"gpus", "are few", ""}}}, {"x-2", {}}};
+  const std::vector<plan::Rejected> rejected{
+      {"x-1", {{"heads", "are odd", ""}, {"gpus", "are few", ""}}}, {"x-2", {}}};
   for (const bool some : {true, false}) {
     tables::RankedRuns result;
     result.experiment = &kPlain;

@@ -18,7 +18,9 @@ plan::Planned ramp() {
 
 const plan::Calendar kDated{parse_date("2028-02-20"), 0.5, {}};  // a leap year
 
-std::string schedule(const plan::Calendar& calendar) { return show::text(schedule_table(ramp().estimate, calendar), {}); }
+std::string schedule(const plan::Calendar& calendar) {
+  return show::text(schedule_table(ramp().estimate, calendar), {});
+}
 nlohmann::json explained(const plan::Calendar& calendar) {
   const auto run = ramp();
   return nlohmann::json::parse(show::text_as("json", explain(run, calendar), {}));

@@ -44,14 +44,19 @@ inline Standings standings_of(std::vector<RunStatus> runs) {
   return out;
 }
 
-inline std::string status_table(const Standings& standings, const show::Screen& screen, std::size_t top) {
+inline std::string status_table(const Standings& standings, const show::Screen& screen,
+                                std::size_t top) {
   return show::text(tables::status_table(standings, top), screen);
 }
 inline std::string measured_table(const Standings& standings, const show::Screen& screen) {
   return show::text(tables::measured_table(standings), screen);
 }
-inline std::string status_csv(const std::vector<Standings>& all) { return show::text_as("csv", status_answer(all, 0), {}); }
-inline std::string status_json(const std::vector<Standings>& all) { return show::text_as("json", status_answer(all, 0), {}); }
+inline std::string status_csv(const std::vector<Standings>& all) {
+  return show::text_as("csv", status_answer(all, 0), {});
+}
+inline std::string status_json(const std::vector<Standings>& all) {
+  return show::text_as("json", status_answer(all, 0), {});
+}
 
 inline std::vector<std::string> lines_of(const std::string& text) {
   auto lines = split(text, '\n');

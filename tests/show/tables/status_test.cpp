@@ -129,7 +129,8 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
 }
 
 TEST_CASE("the strategies' best are put into words, where they are alike", "[report][status]") {
-  auto fast = measured("x-fast", State::finished, 500), slow = measured("x-slow", State::finished, 500),
+  auto fast = measured("x-fast", State::finished, 500),
+       slow = measured("x-slow", State::finished, 500),
        slower = measured("x-slower", State::finished, 500);
   fast.record.set("strategy", std::string("ddp"));
   slow.record.set("strategy", std::string("fsdp"));
@@ -138,31 +139,38 @@ TEST_CASE("the strategies' best are put into words, where they are alike", "[rep
   *slower.record.measured.tokens_per_second /= 2;
   for (auto* run : {&fast, &slow, &slower}) run->record.estimated->step_high = 2;
   const auto said = measured_answer(standings_of({slower, slow, fast}));
-  CHECK(said.text == "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.50x.");
+  CHECK(said.text ==
+        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.50x.");
   CHECK(said.strategies == std::vector<std::string>{"ddp", "fsdp"});
   CHECK(measured_answer(standings_of({slower, slow})).text.empty());  // one strategy
   auto near = slow;
   *near.record.measured.tokens_per_second = *fast.record.measured.tokens_per_second / 1.04;
   CHECK(measured_answer(standings_of({near, fast})).text ==
-        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.04x. It cannot be told from "
+        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.04x. It "
+        "cannot be told from "
         "fsdp: repeats differ by as much.");
-  fast.record.measured.step_seconds = near.record.measured.step_seconds = statistics::Interval{1, 0.5, 2, 20};
+  fast.record.measured.step_seconds = near.record.measured.step_seconds =
+      statistics::Interval{1, 0.5, 2, 20};
   *near.record.measured.tokens_per_second /= 1.3;
-  CHECK(orch::has(measured_answer(standings_of({near, fast})).text, "fsdp 1.35x. It cannot be told from fsdp"));
-  for (auto* run : {&fast, &near}) run->record.estimated->step_high = 0.6;
   CHECK(orch::has(measured_answer(standings_of({near, fast})).text,
-                 "2 of 2 step times are outside the 90 % range of their estimates: the machine was busy"));
+                  "fsdp 1.35x. It cannot be told from fsdp"));
+  for (auto* run : {&fast, &near}) run->record.estimated->step_high = 0.6;
+  CHECK(orch::has(
+      measured_answer(standings_of({near, fast})).text,
+      "2 of 2 step times are outside the 90 % range of their estimates: the machine was busy"));
   fast.record.measured.stated["others_share"] = 0.03;
-  CHECK(measured_answer(standings_of({near, fast})).text.ends_with(
-      "estimates: the machine was idle, but is not what it is taken for; orch calibrate --this-machine."));
+  CHECK(measured_answer(standings_of({near, fast}))
+            .text.ends_with("estimates: the machine was idle, but is not what it is taken for; "
+                            "orch calibrate --this-machine."));
   near.record.measured.stated["others_share"] = 0.74;
-  CHECK(measured_answer(standings_of({near, fast})).text.ends_with(
-      "estimates: the machine was busy; run them again when it is idle."));
+  CHECK(measured_answer(standings_of({near, fast}))
+            .text.ends_with("estimates: the machine was busy; run them again when it is idle."));
   slow.record.set("gpus", std::int64_t{64});
   CHECK(measured_answer(standings_of({slow, fast})).text.empty());
 }
 
-TEST_CASE("a machine that other programs used is told, one of which nobody knows is not", "[report][status]") {
+TEST_CASE("a machine that other programs used is told, one of which nobody knows is not",
+          "[report][status]") {
   auto idle = measured("a", State::finished, 500), busy = idle, unknown = idle;
   idle.record.measured.stated["others_share"] = 0.09;
   busy.record.measured.stated["others_share"] = 0.4;
@@ -170,7 +178,8 @@ TEST_CASE("a machine that other programs used is told, one of which nobody knows
   busier.record.measured.stated["others_share"] = 0.741;
   CHECK_FALSE(orch::has(status_summary(standings_of({idle, unknown})), "busy"));
   CHECK(status_summary(standings_of({idle, busy, busier, unknown}))
-            .ends_with("the machine was busy: other programs used up to 74 % of it while 2 runs trained; measure again "
+            .ends_with("the machine was busy: other programs used up to 74 % of it while 2 runs "
+                       "trained; measure again "
                        "when it is idle\n"));
   // Not a column: it is no result.
   CHECK(status_table(standings_of({busy}), {}, 0) == status_table(standings_of({idle}), {}, 0));
@@ -200,7 +209,8 @@ TEST_CASE("one run alone shows all its settings, several what tells them apart",
 
 TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.record.estimated->step_seconds = run.record.estimated->step_low = run.record.estimated->step_high = 0;
+  run.record.estimated->step_seconds = run.record.estimated->step_low =
+      run.record.estimated->step_high = 0;
   run.record.estimated->gpu_hours = run.record.estimated->days_per_100b_tokens = 0;
   run.record.measured.steps_planned = 0;
   const auto table = measured_table(standings_of({run}), {});
@@ -237,7 +247,8 @@ TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
   run.elapsed_seconds = kNan;
   run.record.estimated->step_seconds = kNan;
   run.record.estimated->gpu_hours = std::numeric_limits<double>::infinity();
-  run.record.measured.step_seconds = statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
+  run.record.measured.step_seconds =
+      statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
   run.record.measured.steps = 1'000'000;  // of 500
   run.record.measured.gpu_hours = kNan;
   auto standings = standings_of({run});
@@ -297,12 +308,26 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
   };
   REQUIRE(csv->records.size() == 2);
   const std::vector<std::tuple<const char*, const char*, const char*>> wanted{
-      {"experiment", "sweep", "other"}, {"id", "a", "b"}, {"state", "failed", "running"}, {"failure", "bad_exit", "none"},
-      {"reason", "said \"no\", and left", ""}, {"elapsed_seconds", "0", "754"}, {"step", "", "3"}, {"steps", "500", "500"},
-      {"estimated_peak_memory_bytes", "", "5"}, {"step_seconds", "", "1"}, {"estimated_step_seconds", "0.5", "0.5"},
-      {"estimated_step_low", "0.4", "0.4"}, {"tokens_per_second", "", "28935.18519"}, {"gpu_hours", "0", "1.5"},
-      {"last_loss", "", "3.14159"}, {"evaluation_loss", "", "3.5"}, {"estimated_communicated_bytes", "0", "7"},
-      {"bubble", "", "0.125"}, {"estimated_bubble", "0", "0.25"}, {"others_share", "0.25", ""}};
+      {"experiment", "sweep", "other"},
+      {"id", "a", "b"},
+      {"state", "failed", "running"},
+      {"failure", "bad_exit", "none"},
+      {"reason", "said \"no\", and left", ""},
+      {"elapsed_seconds", "0", "754"},
+      {"step", "", "3"},
+      {"steps", "500", "500"},
+      {"estimated_peak_memory_bytes", "", "5"},
+      {"step_seconds", "", "1"},
+      {"estimated_step_seconds", "0.5", "0.5"},
+      {"estimated_step_low", "0.4", "0.4"},
+      {"tokens_per_second", "", "28935.18519"},
+      {"gpu_hours", "0", "1.5"},
+      {"last_loss", "", "3.14159"},
+      {"evaluation_loss", "", "3.5"},
+      {"estimated_communicated_bytes", "0", "7"},
+      {"bubble", "", "0.125"},
+      {"estimated_bubble", "0", "0.25"},
+      {"others_share", "0.25", ""}};
   for (const auto& [name, first, second] : wanted) {
     INFO(name);
     CHECK(cell(0, name) == first);

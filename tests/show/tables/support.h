@@ -31,8 +31,12 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
 
 inline const std::vector<plan::Rejected> kNone;
 
-inline std::string json_of(const RankedRuns& result) { return show::text_as("json", plan_answer(result, 0), {}); }
-inline std::string csv(const RankedRuns& result) { return show::text_as("csv", plan_answer(result, 0), {}); }
+inline std::string json_of(const RankedRuns& result) {
+  return show::text_as("json", plan_answer(result, 0), {});
+}
+inline std::string csv(const RankedRuns& result) {
+  return show::text_as("csv", plan_answer(result, 0), {});
+}
 inline std::string table(const RankedRuns& result, const show::Screen& screen, std::size_t top) {
   return show::text(runs_table(result, top), screen);
 }
@@ -40,10 +44,12 @@ inline std::string answer_text(const RankedRuns& result) {
   const auto answer = plan_answer(result, 0);
   return show::text(show::Answer{"", "", {answer.sections.back()}}, {});
 }
-inline std::string text_of(const show::Findings& findings) { return show::text(show::Answer{"", "", {findings}}, {}); }
+inline std::string text_of(const show::Findings& findings) {
+  return show::text(show::Answer{"", "", {findings}}, {});
+}
 
 inline RankedRuns result_of(const plan::Experiment& experiment,
-                        const std::vector<plan::Planned>& runs) {
+                            const std::vector<plan::Planned>& runs) {
   RankedRuns result;
   result.experiment = &experiment;
   result.rejected = &kNone;

@@ -62,8 +62,12 @@ struct World {
 std::string validation_table(const Validation& v, const show::Screen& screen, bool all_rows) {
   return show::text(validation_answer(v, all_rows), screen);
 }
-std::string validation_csv(const Validation& v) { return show::text_as("csv", validation_answer(v, false), {}); }
-std::string validation_json(const Validation& v) { return show::text_as("json", validation_answer(v, false), {}); }
+std::string validation_csv(const Validation& v) {
+  return show::text_as("csv", validation_answer(v, false), {});
+}
+std::string validation_json(const Validation& v) {
+  return show::text_as("json", validation_answer(v, false), {});
+}
 
 TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation]") {
   const World world;
@@ -77,9 +81,10 @@ TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation
   CHECK(keys(json) == Keys{"schema", "rows", "scores", "skipped", "findings"});
   CHECK(json["schema"] == 1);
   REQUIRE(json["scores"].size() == 5);  // two sources, and their tables
-  CHECK(keys(json["scores"][0]) ==
-        Keys{"source", "table", "n", "mape", "median", "p90", "bias", "spearman", "regret", "coverage90", "memory_n",
-             "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm", "oom_recall", "oom_precision"});
+  CHECK(keys(json["scores"][0]) == Keys{"source", "table", "n", "mape", "median", "p90", "bias",
+                                        "spearman", "regret", "coverage90", "memory_n",
+                                        "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm",
+                                        "oom_recall", "oom_precision"});
   CHECK(json["scores"][0]["source"] == "other (unexplained)");
   CHECK(json["scores"][0]["coverage90"] == 0.0);
   CHECK(json["scores"][1]["table"] == "t2 (unexplained)");
@@ -114,7 +119,8 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
   CHECK(has(text, "ran out of memory, predicted 46.0 GiB of 79.0"));
   CHECK_FALSE(has(text, "\x1b"));
   CHECK(has(validation_table(world.validation(), {}, true), "\nRows\n"));
-  CHECK(has(validation_table(world.validation(), {.markdown = true}, true), "| a | t0 | 100.0 | 110.0 |"));
+  CHECK(has(validation_table(world.validation(), {.markdown = true}, true),
+            "| a | t0 | 100.0 | 110.0 |"));
   const auto markdown = validation_table(world.validation(), {.markdown = true}, false);
   CHECK(has(markdown, "| s | 1 | 10.0 |"));
   CHECK(has(markdown, "| · t0 | 1 | 10.0 |"));  // tables are told from sources

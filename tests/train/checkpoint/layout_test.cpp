@@ -1,7 +1,7 @@
 #include "core/train/checkpoint/dtype.h"
+#include "tests/place.h"
 #include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
-#include "tests/place.h"
 
 using namespace made;
 using checkpoint::Reader;

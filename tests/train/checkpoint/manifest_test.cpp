@@ -65,8 +65,8 @@ std::size_t check_text(const Shares& shares) {
 std::string refused(const std::string& tensors, const std::string& shards, int ranks = 1,
                     const std::string& numbers = "{}") {
   const auto text = R"({"version":1,"step":1,"consumed_samples":0,"seed":0,"ranks":)" +
-                    std::to_string(ranks) + R"(,"numbers":)" + numbers + R"(,"texts":{},"tensors":)" + tensors +
-                    R"(,"shards":)" + shards;
+                    std::to_string(ranks) + R"(,"numbers":)" + numbers +
+                    R"(,"texts":{},"tensors":)" + tensors + R"(,"shards":)" + shards;
   const auto manifest = checkpoint::parse_checkpoint_json(
       text + R"(,"sum":")" + checkpoint::hex(checkpoint::checksum(text)) + "\"}\n", "c.json");
   if (!manifest) return orch::text(manifest.error());
@@ -131,7 +131,9 @@ TEST_CASE("layers that are all cut alike over 4,096 ranks take one entry a rank"
 
 TEST_CASE("segments of any lengths come back as they were", "[checkpoint]") {
   std::mt19937 random(1);
-  const auto draw = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  const auto draw = [&](int low, int high) {
+    return std::uniform_int_distribution(low, high)(random);
+  };
   for (int trial = 0; trial < 500; ++trial) {
     CAPTURE(trial);
     const int tensors = draw(3, 12), ranks = draw(2, 4);
@@ -212,11 +214,12 @@ TEST_CASE("tensors that are damaged are told", "[checkpoint]") {
   CHECK_THAT(all(R"([7])"), ContainsSubstring("type"));
 }
 
-TEST_CASE("numbers that are damaged are told, and those that are not finite are numbers", "[checkpoint]") {
+TEST_CASE("numbers that are damaged are told, and those that are not finite are numbers",
+          "[checkpoint]") {
   for (const auto* sound : {R"({"a":-1e300,"b":"inf","c":"-inf","d":"nan","e":"-nan"})", "{}"})
     CHECK(refused("[]", "[]", 0, sound).empty());
-  for (const auto* bad : {R"({"a":"12 monkeys"})", R"({"a":""})", R"({"a":"0x10"})", R"({"a":"1e999"})",
-                          R"({"a":[]})", R"({"a":null})"})
+  for (const auto* bad : {R"({"a":"12 monkeys"})", R"({"a":""})", R"({"a":"0x10"})",
+                          R"({"a":"1e999"})", R"({"a":[]})", R"({"a":null})"})
     CHECK_THAT(refused("[]", "[]", 0, bad), ContainsSubstring("a number that is none"));
   CHECK_THAT(refused("[]", "[]", 0, "[1]"), ContainsSubstring("numbers without names"));
   CHECK_THAT(refused("[]", R"([{"bytes":0,"checksum":"what","data_begin":0,"segments":[]}])"),

@@ -5,9 +5,9 @@
 
 #include <thread>
 
+#include "tests/place.h"
 #include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
-#include "tests/place.h"
 
 using namespace made;
 using checkpoint::WriteOptions;

@@ -1,6 +1,6 @@
+#include "tests/place.h"
 #include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
-#include "tests/place.h"
 
 using namespace made;
 using checkpoint::WriteOptions;

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "tests/test.h"
-#include "tests/train/data/folder.h"
 #include "tests/text.h"
+#include "tests/train/data/folder.h"
 
 using namespace orch;
 using namespace orch::data;

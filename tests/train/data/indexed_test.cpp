@@ -5,8 +5,8 @@
 #include <csignal>
 
 #include "tests/test.h"
-#include "tests/train/data/folder.h"
 #include "tests/text.h"
+#include "tests/train/data/folder.h"
 
 using namespace orch;
 using namespace orch::data;

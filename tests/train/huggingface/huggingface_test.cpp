@@ -1,9 +1,9 @@
 #include "core/train/huggingface/huggingface.h"
 
 #include "core/plan/family.h"
+#include "tests/place.h"
 #include "tests/test.h"
 #include "tests/train/huggingface/weights.h"
-#include "tests/place.h"
 
 using namespace made;
 using huggingface::export_model;
@@ -219,7 +219,8 @@ TEST_CASE("models that compute something else are not imported", "[huggingface]"
   CHECK_THAT(refused("1e-05", "1e-6"), ContainsSubstring("layer_norm_epsilon is 1e-06"));
   CHECK_THAT(refused("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false"),
              ContainsSubstring("tie_word_embeddings is false"));
-  CHECK_THAT(refused("\"n_head\": 2", "\"n_head\": 4"), ContainsSubstring("hidden 6 does not divide into 4 heads"));
+  CHECK_THAT(refused("\"n_head\": 2", "\"n_head\": 4"),
+             ContainsSubstring("hidden 6 does not divide into 4 heads"));
   CHECK_THAT(refused("\"n_layer\": 2", "\"n_layer\": \"2\""), ContainsSubstring("n_layer"));
   CHECK_THAT(refused("\"n_layer\": 2", "\"n_layer\": 3"),
              ContainsSubstring("h.2.ln_1.weight: missing"));

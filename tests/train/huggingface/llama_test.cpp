@@ -1,11 +1,11 @@
 #include <nlohmann/json.hpp>
 
-#include "core/train/huggingface/huggingface.h"
 #include "core/plan/family.h"
 #include "core/plan/model_json.h"
+#include "core/train/huggingface/huggingface.h"
+#include "tests/place.h"
 #include "tests/test.h"
 #include "tests/train/huggingface/weights.h"
-#include "tests/place.h"
 
 using namespace made;
 using huggingface::export_model;
@@ -91,7 +91,8 @@ TEST_CASE("a llama's groups become all q, all k, all v; its pairs gates and ups"
 }
 
 TEST_CASE("each kind of llama goes out by its name and comes back equal", "[huggingface]") {
-  const auto check = [](const plan::Model& model, const std::string& type, const std::string& asked) {
+  const auto check = [](const plan::Model& model, const std::string& type,
+                        const std::string& asked) {
     INFO(type);
     const Place place;
     const auto before = opened(written(place, model));
@@ -164,7 +165,8 @@ TEST_CASE("a config that asks for more than ours can do says what", "[huggingfac
   };
   CHECK_THAT(refused("attention_bias", true), ContainsSubstring("attention_bias is true"));
   CHECK_THAT(refused("hidden_act", "gelu"), ContainsSubstring("hidden_act"));
-  CHECK_THAT(refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}), ContainsSubstring("yarn"));
+  CHECK_THAT(refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}),
+             ContainsSubstring("yarn"));
   CHECK_THAT(refused("num_key_value_heads", 3), ContainsSubstring("kv_heads"));
   CHECK_THAT(refused("rms_norm_eps", -1), ContainsSubstring("rms_norm_eps"));
 }

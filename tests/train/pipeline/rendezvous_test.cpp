@@ -1,5 +1,5 @@
-// Every schedule over channels on which a message passes only when both ends have come to it, each in
-// its own order, as NCCL's kernels do: nothing is kept on its way.
+// Every schedule over channels on which a message passes only when both ends have come to it, each
+// in its own order, as NCCL's kernels do: nothing is kept on its way.
 #include <deque>
 
 #include "core/train/pipeline/schedule.h"

@@ -33,7 +33,8 @@ std::int64_t most_held(const Shape& shape, std::int64_t stage) {
   return most;
 }
 
-using Message = std::pair<std::int64_t, std::int64_t>;  // virtual stage that it comes from, micro-batch
+using Message =
+    std::pair<std::int64_t, std::int64_t>;  // virtual stage that it comes from, micro-batch
 
 // What a stage sends to, or awaits from, its neighbour; down: activations.
 std::vector<Message> messages(const Shape& shape, std::int64_t stage, bool down, bool sends) {

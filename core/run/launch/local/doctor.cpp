@@ -70,16 +70,19 @@ Check check_libraries(const std::string& cache, const std::string& what,
 // How a trainer that is missing can be had: only one that has sources can be built.
 std::string how_to_get_trainer(const fs::path& sources, const std::string& backend) {
   constexpr const char* kOther =
-      "trainer = \"...\" in an experiment names any other program, framework = \"...\" one that people "
+      "trainer = \"...\" in an experiment names any other program, framework = \"...\" one that "
+      "people "
       "already have";
   if (sources.empty() || !is_there(sources / "CMakePresets.json"))
-    return fmt::format("this orch came without its sources: a clone builds its trainers; {}", kOther);
+    return fmt::format("this orch came without its sources: a clone builds its trainers; {}",
+                       kOther);
   if (!is_there(sources / "backends" / backend / "main.cpp"))
     return fmt::format("none comes with orch: whoever wrote the plug-in may have one; {}", kOther);
-  return fmt::format("./orch of a clone builds it before a run here; by hand: cmake --preset cpu, then "
-                     "cmake --build --preset cpu --target orch-train-{}. For GPUs: backends/build cuda "
-                     "on a machine that has them; {}",
-                     backend, kOther);
+  return fmt::format(
+      "./orch of a clone builds it before a run here; by hand: cmake --preset cpu, then "
+      "cmake --build --preset cpu --target orch-train-{}. For GPUs: backends/build cuda "
+      "on a machine that has them; {}",
+      backend, kOther);
 }
 
 Check check_trainer(const fs::path& folder, const std::string& backend, const fs::path& sources) {

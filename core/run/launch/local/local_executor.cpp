@@ -107,8 +107,8 @@ void listen(int pipe, double seconds, Detached& outcome) {
   }
 }
 
-// Starts it in a session of its own, reading nothing, writing into a log. It inherits `hold` too (if
-// it is not -1).
+// Starts it in a session of its own, reading nothing, writing into a log. It inherits `hold` too
+// (if it is not -1).
 Detached start_detached(const std::vector<std::string>& argv, const fs::path& log, int hold,
                         double seconds) {
   Detached outcome;

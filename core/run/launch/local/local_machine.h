@@ -33,8 +33,8 @@ std::uint64_t proportional_memory(const Process& process);
 
 // --- what the machine has ---
 
-std::vector<int> usable_cores();   // of our own affinity mask
-int gpu_count();                   // /dev/nvidia[0-9]+
+std::vector<int> usable_cores();  // of our own affinity mask
+int gpu_count();                  // /dev/nvidia[0-9]+
 // As many as a CUDA program would see: own, else CUDA_VISIBLE_DEVICES of ours, else all.
 int visible_gpus(const std::string* own);
 

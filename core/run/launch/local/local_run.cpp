@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "core/base/text.h"
-#include "core/run/launch/local/local_machine.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"
+#include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
 namespace {
@@ -67,8 +67,9 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   const auto place = folder.filename().string();
   if (!run.framework.empty()) {
     if (!is_there(folder / kStart))
-      errors.push_back({place, fmt::format("{} cannot be started: there is no file {}", run.framework, kStart),
-                        "plan the experiment again"});
+      errors.push_back(
+          {place, fmt::format("{} cannot be started: there is no file {}", run.framework, kStart),
+           "plan the experiment again"});
   } else if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())
     errors.push_back({place, fmt::format("no such program: {}", printable(trainer.wanted)),
                       "plan with another: trainer = ... in the experiment, or ORCH_TRAINER"});
@@ -87,9 +88,8 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   const auto gpus = visible_gpus(own == run.job.environment.end() ? nullptr : &own->second);
   const bool takes_gpus = !run.partition || run.partition->gpu.name != "cpu";
   if (takes_gpus && gpus > 0 && run.gpus > gpus)
-    errors.push_back(
-        {place, fmt::format("{} ranks, but {} GPUs are visible", run.gpus, gpus),
-         "use fewer gpus, or plan for a partition whose gpu is cpu"});
+    errors.push_back({place, fmt::format("{} ranks, but {} GPUs are visible", run.gpus, gpus),
+                      "use fewer gpus, or plan for a partition whose gpu is cpu"});
   return errors;
 }
 

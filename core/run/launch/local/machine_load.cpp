@@ -31,7 +31,8 @@ double seconds(const timeval& time) {
 double own_seconds() {
   double sum = 0;
   for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN})
-    if (rusage used = {}; ::getrusage(whose, &used) == 0) sum += seconds(used.ru_utime) + seconds(used.ru_stime);
+    if (rusage used = {}; ::getrusage(whose, &used) == 0)
+      sum += seconds(used.ru_utime) + seconds(used.ru_stime);
   return sum;
 }
 
@@ -47,13 +48,15 @@ std::optional<double> clock_of_cores(const std::string& cpuinfo) {
   for (const auto& line : split(cpuinfo, '\n')) {
     const auto colon = line.find(':');
     if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
-    if (const auto mhz = number_from<double>(trim(std::string_view(line).substr(colon + 1)))) found.push_back(*mhz);
+    if (const auto mhz = number_from<double>(trim(std::string_view(line).substr(colon + 1))))
+      found.push_back(*mhz);
   }
   return mean(found);
 }
 
 std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores) {
-  // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; guests are in user already.
+  // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; guests are in user
+  // already.
   constexpr std::size_t kIdle = 3, kWaits = 4, kCounts = 8;
   std::map<int, double> ticks;
   std::istringstream lines(proc_stat);
@@ -96,8 +99,8 @@ void MachineLoad::look() {
 }
 
 MachineLoad::Gpus MachineLoad::ask_gpus() const {
-  Command command{{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm", "--format=csv,noheader,nounits",
-                   "-i", gpus_}};
+  Command command{{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
+                   "--format=csv,noheader,nounits", "-i", gpus_}};
   command.timeout_seconds = kAnswerSeconds;
   const auto answer = shell_.run(command);
   if (!answer || answer->code != 0) return {};
@@ -111,7 +114,8 @@ MachineLoad::Gpus MachineLoad::ask_gpus() const {
   return {mean(shares), mean(clocks)};
 }
 
-// What is in use is the mean of the last second: a run that ended just before this one is still in it.
+// What is in use is the mean of the last second: a run that ended just before this one is still in
+// it.
 std::optional<double> MachineLoad::use_by_others() const {
   auto least = ask_gpus().share;
   for (int i = 0; i < kAgain && least && *least > 0; ++i) {

@@ -9,15 +9,17 @@
 
 namespace orch::launch {
 
-// Seconds since boot that someone used these cores, by the text of /proc/stat; what a hypervisor gave to other
-// guests counts too. Nothing where a core is not there.
+// Seconds since boot that someone used these cores, by the text of /proc/stat; what a hypervisor
+// gave to other guests counts too. Nothing where a core is not there.
 std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores);
 
-// The mean clock of the cores in MHz, by the text of /proc/cpuinfo; nothing where it has none, as on ARM.
+// The mean clock of the cores in MHz, by the text of /proc/cpuinfo; nothing where it has none, as
+// on ARM.
 std::optional<double> clock_of_cores(const std::string& cpuinfo);
 
-// What else a machine did while a run trained on it, and at which clock: its supervisor makes one before the
-// ranks start. Of cores it is the time of others while the ranks trained, of GPUs what they did before.
+// What else a machine did while a run trained on it, and at which clock: its supervisor makes one
+// before the ranks start. Of cores it is the time of others while the ranks trained, of GPUs what
+// they did before.
 class MachineLoad {
  public:
   // gpus: those of the run, as nvidia-smi -i takes them; empty: it computes on cores.

@@ -5,8 +5,8 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/run/launch/local/local_run.h"
 #include "core/record/facts.h"
+#include "core/run/launch/local/local_run.h"
 
 namespace orch::launch {
 

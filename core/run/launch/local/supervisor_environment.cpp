@@ -17,8 +17,8 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours to
-// hand on: no scheduler gives it any. Who we are at a cluster is nothing that it needs.
+// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours
+// to hand on: no scheduler gives it any. Who we are at a cluster is nothing that it needs.
 bool is_for_ranks(std::string_view name) {
   if (name == "SLURM_JWT") return false;
   return is_handed_on(name) || name == "GPU_DEVICE_ORDINAL" || name.ends_with("_VISIBLE_DEVICES");

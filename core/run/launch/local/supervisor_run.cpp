@@ -42,7 +42,8 @@ std::string gpus_of(const plan::Run& run) {
   const char* ours = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string said = list ? *list : ours ? ours : "";
   auto names = said.empty() ? std::vector<std::string>() : split(said, ',');
-  for (auto i = std::ssize(names); said.empty() && i < run.gpus; ++i) names.push_back(std::to_string(i));
+  for (auto i = std::ssize(names); said.empty() && i < run.gpus; ++i)
+    names.push_back(std::to_string(i));
   names.resize(std::min(names.size(), static_cast<std::size_t>(run.gpus)));
   return join(names, ",");
 }
@@ -80,7 +81,8 @@ record::JobFact SupervisedRun::conclude(const char* word, const char* state, int
   task_.reason = json_safe(message);
   task_.exit_code = code;
   task_.end = clock_.now();
-  task_.gpu_hours = std::max(0.0, task_.end - task_.start) * static_cast<double>(run_.run.gpus) / 3600;
+  task_.gpu_hours =
+      std::max(0.0, task_.end - task_.start) * static_cast<double>(run_.run.gpus) / 3600;
   if (attempt_) {
     attempt_->state = state;
     attempt_->message = message;
@@ -177,8 +179,8 @@ std::optional<record::JobFact> SupervisedRun::check_node() {
 record::JobFact SupervisedRun::train() {
   MachineLoad load(shell_, clock_, gpus_of(run_.run));
   Ranks ranks(*log_);
-  const auto status = ranks.start(
-      rank_commands(run_, *attempt_, options_.submission.id, trainer_words(run_, options_.trainers)));
+  const auto status = ranks.start(rank_commands(run_, *attempt_, options_.submission.id,
+                                                trainer_words(run_, options_.trainers)));
   if (!status) return conclude("FAILED", "failed", 1, orch::text(status.error()));
   while (ranks.running()) {
     ranks.step(signals_.descriptor(), kTick);
@@ -195,7 +197,8 @@ void SupervisedRun::note_event(std::string line) {
   const auto file = attempt_->folder() / "events.jsonl";
   const PlainFile before(file);
   if (line.empty() || !before.is_open()) return;
-  if (const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1); last != "\n" && !last.empty())
+  if (const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1);
+      last != "\n" && !last.empty())
     line.insert(0, "\n");
   const Descriptor to(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
   if (to.is_open()) write_all(to.get(), line);

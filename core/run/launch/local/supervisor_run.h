@@ -25,7 +25,8 @@ class SupervisedRun {
  private:
   enum class Why { none, cancelled, time, memory, failed, deserted };
 
-  record::JobFact conclude(const char* word, const char* state, int code, const std::string& message);
+  record::JobFact conclude(const char* word, const char* state, int code,
+                           const std::string& message);
   std::optional<record::JobFact> prepare();
   std::optional<record::JobFact> check_node();
   record::JobFact train();

@@ -15,7 +15,7 @@ namespace orch::launch {
 namespace {
 
 constexpr std::size_t kQuoted = 1000;  // characters of the output that a message quotes
-constexpr int kStep = 50;            // milliseconds
+constexpr int kStep = 50;              // milliseconds
 
 std::string why_over(const Together& program, const Ranks& ranks, double seconds) {
   for (const auto& end : ranks.ended())
