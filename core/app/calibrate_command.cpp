@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
+#include "core/app/changed.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"
@@ -17,7 +17,6 @@
 #include "core/plan/tunable.h"
 #include "core/record/planned.h"
 #include "core/record/published/score.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
@@ -140,68 +139,94 @@ std::vector<Refit> refits_of(const Calibrated& c) {
   return out;
 }
 
-std::string percent(const std::optional<double>& error) {
-  return error ? fmt::format("{:.1f} %", *error) : "-";
-}
-
 double era_was(const Refit& refit, const std::string& until) {
   for (const auto& era : refit.eras_were)
     if (era.until == until) return era.time.value;
   return 1;
 }
 
-std::string table(const Refit& refit, bool markdown) {
-  auto out = fmt::format("{}{}: {}\n", markdown ? "### " : "", refit.title, refit.rows);
-  out += fmt::format("{}step time {} off before, {} after; memory {} before, {} after\n",
-                     markdown ? "\n" : "  ", percent(refit.before.mape), percent(refit.after.mape),
-                     percent(refit.before.memory_mape), percent(refit.after.memory_mape));
-  out += markdown ? "\n| constant | before | fitted |\n| --- | ---: | ---: |\n" : "";
-  const auto line = [&](std::string_view name, const std::string& was, const std::string& now) {
-    out += markdown ? fmt::format("| {} | {} | {} |\n", name, was, now)
-                    : fmt::format("  {:<24}{:>12}  -> {}\n", name, was, now);
-  };
+// ", at its upper bound": where the fit ended there.
+std::string bound_text(const plan::Constant& constant) {
+  const auto at = constant.origin.find(", at its ");
+  return at == std::string::npos ? "" : constant.origin.substr(at);
+}
+
+std::vector<Changed> changed_by(const Refit& refit) {
+  std::vector<Changed> out;
   const bool factors = std::string_view(refit.kind) == "stack";
   for (const auto& tunable : plan::all_tunables()) {
     const auto now = refit.now.find(std::string(tunable.name));
     if (now == refit.now.end()) continue;
     const auto was = refit.was.find(now->first);
-    const std::string_view name = factors ? std::string_view() : tunable.name;
-    const auto bound = now->second.origin.find(", at its ");
-    line(tunable.name, was == refit.was.end() ? "1" : plan::shown(name, was->second.value),
-         plan::shown(name, now->second.value) +
-             (bound == std::string::npos ? "" : now->second.origin.substr(bound)));
+    const double before = was == refit.was.end() ? 1 : was->second.value;
+    const std::string_view as = factors ? std::string_view() : tunable.name;
+    out.push_back({refit.title, std::string(tunable.name), before, now->second.value,
+                   plan::shown(as, before),
+                   plan::shown(as, now->second.value) + bound_text(now->second)});
   }
-  for (const auto& era : refit.eras)
-    line("time until " + era.until, fmt::format("{:.4g}", era_was(refit, era.until)),
-         fmt::format("{:.4g}", era.time.value));
+  for (const auto& era : refit.eras) {
+    const double was = era_was(refit, era.until);
+    out.push_back({refit.title, "time until " + era.until, was, era.time.value,
+                   fmt::format("{:.4g}", was), fmt::format("{:.4g}", era.time.value)});
+  }
   return out;
 }
 
-tables::Json json_of(const Refit& refit) {
-  tables::Json out;
-  if (refit.cluster.empty())
-    out["stack"] = refit.names.front();
-  else
-    out = {{"cluster", refit.cluster}, {"partitions", refit.names}};
-  out["rows"] = refit.rows;
-  out["mape_before"] = tables::or_null(refit.before.mape);
-  out["mape_after"] = tables::or_null(refit.after.mape);
-  out["memory_mape_before"] = tables::or_null(refit.before.memory_mape);
-  out["memory_mape_after"] = tables::or_null(refit.after.memory_mape);
-  auto& constants = out["constants"] = tables::Json::object();
-  for (const auto& [name, constant] : refit.now) constants[name] = constant.value;
-  auto& eras = out["eras"] = tables::Json::array();
-  for (const auto& era : refit.eras)
-    eras.push_back({{"until", era.until}, {"time", era.time.value}});
-  return out;
+std::string percent(const std::optional<double>& error) {
+  return error ? fmt::format("{:.1f} %", *error) : "-";
 }
 
-std::string json(const std::vector<Refit>& refits, const published::Samples& samples) {
-  tables::Json fitted = tables::Json::array(), skipped = tables::Json::array();
-  for (const auto& refit : refits) fitted.push_back(json_of(refit));
-  for (const auto& row : samples.skipped)
-    skipped.push_back({{"id", row.id}, {"reason", row.reason}});
-  return tables::dump({{"version", 2}, {"fitted", fitted}, {"skipped", skipped}});
+std::string errors_text(const Refit& refit) {
+  return fmt::format("step time {} off before, {} after; memory {} before, {} after",
+                     percent(refit.before.mape), percent(refit.after.mape),
+                     percent(refit.before.memory_mape), percent(refit.after.memory_mape));
+}
+
+show::Table refits_table(const std::vector<Refit>& refits) {
+  std::vector<const Refit*> rows;
+  for (const auto& refit : refits) rows.push_back(&refit);
+  show::Columns<Refit> columns(std::move(rows));
+  columns.add("name", [](const Refit& r) { return r.title; });
+  columns.add("kind", [](const Refit& r) { return r.kind; });
+  columns.add("cluster", [](const Refit& r) { return r.cluster; });
+  columns.add("names", [](const Refit& r) { return join(r.names, ", "); });
+  columns.add("rows", [](const Refit& r) { return r.rows; });
+  const auto add = [&](const char* name, auto score, auto error) {
+    columns.add(name, [=](const Refit& r) {
+      const auto& value = r.*score.*error;
+      return value ? show::Cell(*value) : show::Cell();
+    });
+  };
+  using published::Score;
+  add("mape_before", &Refit::before, &Score::mape);
+  add("mape_after", &Refit::after, &Score::mape);
+  add("memory_mape_before", &Refit::before, &Score::memory_mape);
+  add("memory_mape_after", &Refit::after, &Score::memory_mape);
+  return columns.table("fitted");
+}
+
+show::Table skipped_table(const published::Samples& samples) {
+  show::Columns<published::Skipped> columns(samples.skipped);
+  columns.add("id", [](const published::Skipped& row) { return row.id; });
+  columns.add("reason", [](const published::Skipped& row) { return row.reason; });
+  return columns.table("skipped");
+}
+
+// A table for each refit, and for programs one of all.
+show::Answer answer_of(const std::vector<Refit>& refits, const published::Samples& samples) {
+  show::Answer out{"", "", {show::for_programs(refits_table(refits))}};
+  std::vector<Changed> all;
+  for (const auto& refit : refits) {
+    auto changed = changed_by(refit);
+    all.insert(all.end(), changed.begin(), changed.end());
+    auto table = changed_table("", refit.title + ": " + refit.rows, "fitted", std::move(changed));
+    table.above = {errors_text(refit)};
+    out.sections.push_back(std::move(table));
+  }
+  out.sections.push_back(
+      show::for_programs(changed_table("constants", "", "fitted", std::move(all))));
+  out.sections.push_back(skipped_table(samples));
+  return out;
 }
 
 void hold_others(const std::vector<std::string>& only, Study& study) {
@@ -362,12 +387,7 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
   if (refits.empty())
     return Error{"orch calibrate", "no row gives a time or a memory of a run of ours",
                  "orch validate lists the reasons under skipped"};
-  if (arguments.common.format == "json") {
-    console.print(json(refits, rows->samples));
-  } else {
-    for (const auto& refit : refits)
-      console.print(table(refit, arguments.common.format == "md") + "\n");
-  }
+  arguments.common.give(answer_of(refits, rows->samples), console);
   if (!arguments.write && arguments.output.empty() && arguments.stacks.empty()) {
     console.note(
         "nothing was written: --write puts this into the cluster's file, --output into another; "

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/app/gather.h"
-#include "core/base/csv.h"
 #include "core/plan/experiment.h"
 #include "core/record/quantities.h"
 #include "core/run/store/run_folder.h"
@@ -101,42 +99,29 @@ std::string limits_text(const plan::Expectation& expected) {
                         : "at most " + tables::significant(*expected.most());
 }
 
-show::Rows rows_of(const Judgements& judgements) {
-  show::Rows rows{{"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
-  for (const auto& one : judgements) {
-    const auto& expected = one.expected;
-    rows.push_back(
-        {one.run, expected.quantity, tables::significant(expected.value),
-         one.measured ? tables::significant(*one.measured) : "",
-         one.measured ? fmt::format("{:+.1f} %", 100 * (*one.measured / expected.value - 1)) : "",
-         limits_text(expected), one.why.empty() ? "ok" : "short: " + one.why});
-  }
-  return rows;
+show::Cell number_cell(const std::optional<double>& number) {
+  return number ? show::Cell(*number, tables::significant(*number)) : show::Cell();
 }
 
-std::string json_of(const Judgements& judgements) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const auto& one : judgements) {
-    nlohmann::ordered_json item{
-        {"run", one.run}, {"quantity", one.expected.quantity}, {"expected", one.expected.value}};
-    if (one.expected.below) item["below"] = *one.expected.below;
-    if (one.expected.above) item["above"] = *one.expected.above;
-    if (one.measured) item["measured"] = *one.measured;
-    item["ok"] = one.why.empty();
-    if (!one.why.empty()) item["why"] = one.why;
-    list.push_back(std::move(item));
-  }
-  return nlohmann::ordered_json{{"version", 1}, {"checks", std::move(list)}}.dump(1) + "\n";
-}
-
-std::string text_of(const Judgements& judgements, const Common& common) {
-  if (common.format == "json") return json_of(judgements);
-  if (common.format == "csv") {
-    CsvWriter out;
-    for (const auto& row : rows_of(judgements)) out.row({row.begin(), row.end()});
-    return out.text();
-  }
-  return show::grid(rows_of(judgements), common.screen);
+show::Answer answer_of(Judgements judgements) {
+  show::Columns<Judgement> columns(std::move(judgements));
+  columns.add("run", "run", 0, [](const Judgement& j) { return j.run; });
+  columns.add("quantity", "quantity", 0, [](const Judgement& j) { return j.expected.quantity; });
+  columns.add("expected", "expected", 0,
+              [](const Judgement& j) { return number_cell(j.expected.value); });
+  columns.add("measured", "measured", 0,
+              [](const Judgement& j) { return number_cell(j.measured); });
+  columns.add("", "off", 0, [](const Judgement& j) {
+    return j.measured ? fmt::format("{:+.1f} %", 100 * (*j.measured / j.expected.value - 1)) : "";
+  });
+  columns.add("", "limits", 0, [](const Judgement& j) { return limits_text(j.expected); });
+  columns.add("below", [](const Judgement& j) { return number_cell(j.expected.below); });
+  columns.add("above", [](const Judgement& j) { return number_cell(j.expected.above); });
+  columns.add("", "verdict", 0,
+              [](const Judgement& j) { return j.why.empty() ? "ok" : "short: " + j.why; });
+  columns.add("ok", [](const Judgement& j) { return j.why.empty(); });
+  columns.add("why", [](const Judgement& j) { return j.why; });
+  return {"", "", {columns.table("checks")}};
 }
 
 }  // namespace
@@ -145,20 +130,23 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
   Gatherer gatherer(app, arguments);
   const auto records = gatherer.find_all(arguments.words, console);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
-  const auto judged = judge(gatherer, *records);
+  auto judged = judge(gatherer, *records);
   if (!judged) return judged.error();
   if (judged->empty())
     return Error{"orch check", "nothing is expected of a run that was started",
                  "write expect = { tokens_per_second = { value = 68000, below = 0.05 } } into "
                  "the experiment, and orch run it"};
-  if (auto ended =
-          put_out(text_of(*judged, arguments.common), arguments.output, arguments.words, console);
-      !ended.ok())
-    return ended;
+  const auto all = judged->size();
   const auto short_ones = std::count_if(judged->begin(), judged->end(),
                                         [](const Judgement& one) { return !one.why.empty(); });
+  const auto answer = answer_of(std::move(*judged));
+  const auto& [format, screen] = arguments.common;
+  if (auto ended = put_out(show::text_as(format, answer, screen), arguments.output, arguments.words,
+                           console);
+      !ended.ok())
+    return ended;
   if (short_ones == 0) return Exit::ok;
-  console.note(fmt::format("{} of {} fell short\n", short_ones, judged->size()));
+  console.note(fmt::format("{} of {} fell short\n", short_ones, all));
   return Exit::runs_failed;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "core/app/commands.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/tables/json.h"
 #include "core/train/data/indexed.h"
 #include "core/train/tokenize/tokenizer.h"
 
@@ -79,25 +77,28 @@ struct Shown {
   std::optional<std::string> text;
 };
 
-std::string as_json(const Shown& shown) {
+show::Details details_of(const Shown& shown) {
   const auto& file = shown.file;
-  nlohmann::ordered_json json{{"version", 1},
-                              {"prefix", file.prefix()},
-                              {"documents", file.documents()},
-                              {"sequences", file.sequences()},
-                              {"tokens", file.tokens()},
-                              {"dtype", data::name(file.dtype())}};
+  show::Details out{"data"};
+  const auto add = [&](const char* name, show::Value value) {
+    out.pairs.emplace_back(name, std::move(value));
+  };
+  add("prefix", file.prefix());
+  add("documents", file.documents());
+  add("sequences", file.sequences());
+  add("tokens", file.tokens());
+  add("dtype", std::string(data::name(file.dtype())));
   if (file.sequences() > 0) {
-    json["shortest"] = shown.sizes.low;
-    json["longest"] = shown.sizes.high;
+    add("shortest", shown.sizes.low);
+    add("longest", shown.sizes.high);
   }
   if (shown.tokens) {
-    json["lowest_token"] = shown.tokens->low;
-    json["highest_token"] = shown.tokens->high;
+    add("lowest_token", shown.tokens->low);
+    add("highest_token", shown.tokens->high);
   }
-  json["first_tokens"] = shown.first;
-  if (shown.text) json["first_text"] = *shown.text;
-  return tables::dump(json);
+  add("first_tokens", fmt::format("{}", fmt::join(shown.first, " ")));
+  if (shown.text) add("first_text", *shown.text);
+  return out;
 }
 
 std::string as_text(const Shown& shown) {
@@ -123,6 +124,10 @@ std::string as_text(const Shown& shown) {
   return out;
 }
 
+show::Answer answer_of(const Shown& shown) {
+  return {"", "", {details_of(shown), show::Findings{"", {{"data", as_text(shown)}}}}};
+}
+
 }  // namespace
 
 Ending data_show_command(const DataShowArguments& arguments, Console& console) {
@@ -146,7 +151,7 @@ Ending data_show_command(const DataShowArguments& arguments, Console& console) {
                    "build it again: tokens are not below 0"};
   }
   if (tokenizer) shown.text = tokenizer->decode(shown.first);
-  console.print(arguments.common.format == "json" ? as_json(shown) : as_text(shown));
+  arguments.common.give(answer_of(shown), console);
   return Exit::ok;
 }
 

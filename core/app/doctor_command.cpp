@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/app/app.h"
@@ -9,13 +8,11 @@
 #include "core/base/text.h"
 #include "core/run/launch/local/doctor.h"
 #include "core/run/launch/process_shell.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
 
 using launch::Check;
-using Json = nlohmann::ordered_json;
 
 // "9 shipped, 2 in clusters"; the first error where one of them cannot be read.
 Check check_of(const char* what, const std::map<std::string, int>& counts, const Errors& errors) {
@@ -59,15 +56,27 @@ std::string word(Check::State state) {
   return state == Check::State::ok ? "ok" : state == Check::State::missing ? "missing" : "note";
 }
 
-std::string line_of(const Check& check, const show::Screen& screen) {
-  const char* color = check.state == Check::State::ok        ? "32"
-                      : check.state == Check::State::missing ? "31"
-                                                             : "33";
-  auto label = word(check.state);
-  label.resize(8, ' ');
-  auto text = check.what + ": " + printable(check.found) + "\n";
-  if (!check.how_to_get.empty()) text += "          " + check.how_to_get + "\n";
-  return show::paint(label, color, screen) + show::wrap("  " + text, screen).substr(2);
+show::Answer answer_of(std::vector<Check> checks) {
+  show::Columns<Check> columns(std::move(checks));
+  columns.add("state", "state", 0, [](const Check& check) { return word(check.state); });
+  columns.add("what", "what", 0, [](const Check& check) { return check.what; });
+  columns.add("found", "found", 0, [](const Check& check) {
+    return show::Cell(check.found, split(check.found, '\n').front());
+  });
+  columns.add("how_to_get", [](const Check& check) { return check.how_to_get; });
+  auto table = columns.table("checks");
+  const auto rows = columns.rows();
+  table.mark = [rows](std::size_t row) {
+    const auto state = rows[row]->state;
+    return state == Check::State::ok        ? show::Mark::none
+           : state == Check::State::missing ? show::Mark::bad
+                                            : show::Mark::warning;
+  };
+  show::Findings missing{"How to get what is missing"};
+  for (const auto* check : rows)
+    if (!check->how_to_get.empty())
+      missing.list.push_back({"missing", "  " + check->what + ": " + check->how_to_get});
+  return {"", "", {std::move(table), std::move(missing)}};
 }
 
 }  // namespace
@@ -92,17 +101,7 @@ Ending doctor_command(const DoctorArguments& arguments, Console& console) {
   launch::ProcessShell shell;
   SystemClock clock;
   for (auto& check : launch::examine(shell, clock, options)) checks.push_back(std::move(check));
-  if (arguments.common.format == "json") {
-    Json list = Json::array();
-    for (const auto& check : checks)
-      list.push_back({{"what", check.what},
-                      {"state", word(check.state)},
-                      {"found", check.found},
-                      {"how_to_get", check.how_to_get}});
-    console.print(tables::dump(Json{{"version", 1}, {"checks", list}}));
-  } else {
-    for (const auto& check : checks) console.print(line_of(check, arguments.common.screen));
-  }
+  arguments.common.give(answer_of(std::move(checks)), console);
   return Exit::ok;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <set>
 
 #include "core/app/commands.h"
 #include "core/app/places.h"
@@ -13,13 +14,11 @@
 #include "core/run/launch/local/supervisor.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/submissions.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
 
 using launch::RankReport;
-using Json = nlohmann::ordered_json;
 
 std::string collective_text(const RankReport& rank) {
   if (!rank.collective) return rank.recorded ? "none yet" : "no recording";
@@ -38,69 +37,90 @@ std::string process_text(const RankReport& rank) {
   return out;
 }
 
+// Of whatever a rank may have: nothing where it has none.
+template <class Held, class Read>
+std::function<show::Cell(const RankReport&)> of(const std::optional<Held> RankReport::*part,
+                                                Read read) {
+  return [=](const RankReport& rank) {
+    return rank.*part ? show::Cell(read(*(rank.*part))) : show::Cell();
+  };
+}
+
+void add_collective(show::Columns<RankReport>& to) {
+  using flight::Collective;
+  const auto add = [&](const char* name, auto read) {
+    to.add(name, of<Collective>(&RankReport::collective, read));
+  };
+  add("collective", [](const Collective& c) { return std::string(c.kind); });
+  add("group", [](const Collective& c) { return std::string(c.group); });
+  add("sequence", [](const Collective& c) { return static_cast<std::int64_t>(c.sequence); });
+  add("bytes", [](const Collective& c) { return static_cast<double>(c.bytes); });
+  add("inside", [](const Collective& c) { return c.inside(); });
+  to.add("collective_seconds", [](const RankReport& rank) {
+    return rank.collective ? show::Cell(rank.collective_seconds) : show::Cell();
+  });
+}
+
+void add_process(show::Columns<RankReport>& to) {
+  using launch::RankProcess;
+  const auto add = [&](const char* name, auto read) {
+    to.add(name, of<RankProcess>(&RankReport::process, read));
+  };
+  add("host", [](const RankProcess& p) { return p.host; });
+  add("pid", [](const RankProcess& p) { return p.pid; });
+  add("process_state", [](const RankProcess& p) { return std::string(1, p.state); });
+  add("wchan", [](const RankProcess& p) { return p.wchan; });
+  add("cpu_seconds", [](const RankProcess& p) { return p.cpu_seconds; });
+  add("resident_bytes", [](const RankProcess& p) { return p.resident; });
+  add("stack_from", [](const RankProcess& p) { return p.stack_from; });
+  add("stack", [](const RankProcess& p) { return join(p.stack, "\n"); });
+}
+
+show::Table ranks_table(std::vector<const RankReport*> ranks) {
+  show::Columns<RankReport> columns(std::move(ranks));
+  columns.add("rank", "rank", 0, [](const RankReport& r) { return r.rank; });
+  columns.add("step", "step", 0,
+              [](const RankReport& r) { return r.step >= 0 ? show::Cell(r.step) : show::Cell(); });
+  columns.add("", "last collective", 0, collective_text);
+  columns.add("", "process", 0, process_text);
+  columns.add("recorded", [](const RankReport& r) { return r.recorded; });
+  columns.add("collectives",
+              [](const RankReport& r) { return static_cast<std::int64_t>(r.begun); });
+  columns.add("suspicion", [](const RankReport& r) { return r.suspicion; });
+  add_collective(columns);
+  add_process(columns);
+  return columns.table("ranks");
+}
+
+std::string stack_text(const RankReport& rank) {
+  if (!rank.process || rank.process->stack.empty()) return "";
+  auto out = fmt::format("rank {} ({}):\n", rank.rank, rank.process->stack_from);
+  for (const auto& line : rank.process->stack) out += "    " + line + "\n";
+  return out;
+}
+
 // Those that the others may wait for come first.
-std::string text_of(const launch::Inspection& inspection, const std::string& said,
-                    const show::Screen& screen) {
+show::Answer answer_of(const launch::Inspection& inspection, const std::string& said) {
   std::vector<const RankReport*> ranks;
   for (const auto& rank : inspection.ranks) ranks.push_back(&rank);
-  std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
-    return !a->suspicion.empty() && b->suspicion.empty();
-  });
-  show::Rows rows = {{"rank", "step", "last collective", "process"}};
-  std::string stacks;
-  for (const auto* rank : ranks) {
-    rows.push_back({std::to_string(rank->rank), rank->step >= 0 ? std::to_string(rank->step) : "",
-                    collective_text(*rank), process_text(*rank)});
-    if (!rank->suspicion.empty())
-      stacks += fmt::format("rank {}: {}\n", rank->rank, printable(rank->suspicion));
-    if (!rank->process || rank->process->stack.empty()) continue;
-    stacks += fmt::format("rank {} ({}):\n", rank->rank, rank->process->stack_from);
-    for (const auto& line : rank->process->stack) stacks += "    " + line + "\n";
-  }
-  auto out = fmt::format("attempt {}\n", inspection.attempt);
-  if (!said.empty()) out += show::wrap("said: " + said + "\n", screen);
-  out += show::grid(rows, screen) + stacks;
+  std::ranges::stable_partition(ranks, [](const auto* rank) { return !rank->suspicion.empty(); });
+  show::Findings findings;
   std::set<std::string> notes(inspection.notes.begin(), inspection.notes.end());
-  for (const auto& rank : inspection.ranks)
-    if (rank.process && !rank.process->note.empty()) notes.insert(rank.process->note);
-  for (const auto& note : notes) out += show::wrap("note: " + printable(note) + "\n", screen);
-  return out;
-}
-
-Json json_of(const RankReport& rank) {
-  Json out = {{"rank", rank.rank},
-              {"recorded", rank.recorded},
-              {"step", rank.step},
-              {"collectives", rank.begun},
-              {"suspicion", rank.suspicion}};
-  if (rank.collective)
-    out["collective"] = {{"kind", rank.collective->kind},
-                         {"group", rank.collective->group},
-                         {"sequence", rank.collective->sequence},
-                         {"bytes", static_cast<double>(rank.collective->bytes)},
-                         {"inside", rank.collective->inside()},
-                         {"seconds", rank.collective_seconds}};
-  if (rank.process)
-    out["process"] = {{"host", rank.process->host},
-                      {"pid", rank.process->pid},
-                      {"state", std::string(1, rank.process->state)},
-                      {"wchan", rank.process->wchan},
-                      {"cpu_seconds", rank.process->cpu_seconds},
-                      {"resident_bytes", rank.process->resident},
-                      {"stack_from", rank.process->stack_from},
-                      {"stack", rank.process->stack}};
-  return out;
-}
-
-std::string document(const launch::Inspection& inspection, const std::string& said) {
-  const Json out = {
-      {"version", 1},
-      {"attempt", inspection.attempt},
-      {"probed", inspection.probed},
-      {"said", said},
-      {"ranks", mapped(inspection.ranks, [](const auto& rank) { return json_of(rank); })},
-      {"notes", inspection.notes}};
-  return tables::dump(out);
+  for (const auto* rank : ranks) {
+    if (!rank->suspicion.empty())
+      findings.list.push_back(
+          {"suspicion", fmt::format("rank {}: {}", rank->rank, printable(rank->suspicion))});
+    findings.list.push_back({"stack", stack_text(*rank)});
+    if (rank->process && !rank->process->note.empty()) notes.insert(rank->process->note);
+  }
+  for (const auto& note : notes) findings.list.push_back({"note", "note: " + printable(note)});
+  show::Details details{"attempt"};
+  details.pairs = {{"number", inspection.attempt}, {"probed", inspection.probed}, {"said", said}};
+  auto title = fmt::format("attempt {}", inspection.attempt);
+  if (!said.empty()) title += "\nsaid: " + said;
+  return {"",
+          std::move(title),
+          {std::move(details), ranks_table(std::move(ranks)), std::move(findings)}};
 }
 
 }  // namespace
@@ -139,9 +159,7 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   if (!inspection) return inspection.error();
   const auto attempt = request.run_folder / "attempts" / std::to_string(request.attempt);
   const auto said = session.logs().confession(attempt).line;
-  console.print(arguments.common.format == "json"
-                    ? document(*inspection, said)
-                    : text_of(*inspection, said, arguments.common.screen));
+  arguments.common.give(answer_of(*inspection, said), console);
   return Exit::ok;
 }
 
@@ -156,7 +174,7 @@ Ending supervise_command(const SuperviseArguments& arguments, Console&) {
     options.trainers = own_program().parent_path();
     return launch::supervise(folder, options) == 0 ? Exit::ok : Exit::error;
   }
-  return Error{printable(arguments.submission), "is no submission", ""};
+  return Error{printable(arguments.submission), "not found: no submission has this folder", ""};
 }
 
 }  // namespace orch::app

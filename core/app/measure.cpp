@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "core/app/changed.h"
 #include "core/app/trainers.h"
 #include "core/base/date.h"
 #include "core/base/files.h"
@@ -18,7 +18,6 @@
 #include "core/price/measure/this_machine.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/together.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
@@ -225,39 +224,38 @@ Status write_measured(App& app, const MeasuredHere& measured, const fs::path& fi
   return write_file_atomically(file, text);
 }
 
-std::string table(const MeasuredHere& measured) {
-  const auto& [measurement, cluster, shipped, busy] = measured;
-  auto out = fmt::format("{}: {} ranks of {} thread{}, LibTorch {}\n", cluster.measured->machine,
-                         measurement.ranks, measurement.threads,
-                         measurement.threads == 1 ? "" : "s", measurement.torch);
-  if (measurement.best_threads != measurement.threads)
-    out += fmt::format("products are fastest with {} threads\n", measurement.best_threads);
-  const auto before = hardware::named_constants(shipped);
-  for (const auto& now : hardware::named_constants(cluster.partitions.front())) {
+std::vector<Changed> changed_by(const MeasuredHere& measured) {
+  const auto before = hardware::named_constants(measured.shipped);
+  std::vector<Changed> out;
+  for (const auto& now : hardware::named_constants(measured.cluster.partitions.front())) {
     if (!now.constant.origin.starts_with("measured on ")) continue;
-    const auto was = std::find_if(before.begin(), before.end(),
-                                  [&](const auto& one) { return one.name == now.name; });
-    out += fmt::format("  {:<34}{:>14}  -> {}\n", now.name, was == before.end() ? "-" : was->value,
-                       now.value);
+    const auto was = std::ranges::find(before, now.name, &hardware::NamedConstant::name);
+    out.push_back({measured.cluster.name, now.name, {}, now.constant.value, "-", now.value});
+    if (was == before.end()) continue;
+    out.back().was = was->constant.value;
+    out.back().was_text = was->value;
   }
   return out;
 }
 
-std::string json(const MeasuredHere& measured, const fs::path& file) {
-  const auto& cluster = measured.cluster;
-  tables::Json out{{"version", 1},
-                   {"cluster", cluster.name},
+show::Answer answer_of(const MeasuredHere& measured, const fs::path& file) {
+  const auto& [measurement, cluster, shipped, busy] = measured;
+  auto title =
+      fmt::format("{}: {} ranks of {}, LibTorch {}", cluster.measured->machine, measurement.ranks,
+                  plural(measurement.threads, "thread"), measurement.torch);
+  if (measurement.best_threads != measurement.threads)
+    title += fmt::format("\nproducts are fastest with {} threads", measurement.best_threads);
+  show::Details details{"machine"};
+  details.pairs = {{"cluster", cluster.name},
                    {"file", printable(file.string())},
                    {"machine", cluster.measured->machine},
                    {"date", cluster.measured->date},
-                   {"ranks", measured.measurement.ranks},
-                   {"threads", measured.measurement.threads},
-                   {"best_threads", measured.measurement.best_threads},
-                   {"constants", tables::Json::object()}};
-  for (const auto& now : hardware::named_constants(cluster.partitions.front()))
-    if (now.constant.origin.starts_with("measured on "))
-      out["constants"][now.name] = now.constant.value;
-  return tables::dump(out);
+                   {"ranks", measurement.ranks},
+                   {"threads", measurement.threads},
+                   {"best_threads", measurement.best_threads}};
+  return {cluster.name,
+          title,
+          {std::move(details), changed_table("constants", "", "measured", changed_by(measured))}};
 }
 
 Error no_home() {
@@ -305,7 +303,7 @@ Ending measure_command(App& app, const CalibrateArguments& arguments, Console& c
   const auto measured = measure_here(app, arguments.ranks, file.stem().string());
   if (!measured) return {measured.error(), interrupted() ? Exit::interrupted : Exit::error};
   if (auto status = write_measured(app, *measured, file); !status) return status.error();
-  console.print(arguments.common.format == "json" ? json(*measured, file) : table(*measured));
+  arguments.common.give(answer_of(*measured, file), console);
   console.note("written to " + printable(file.string()) + "\n");
   if (!measured->busy.empty()) say(measured->busy, console);
   return Exit::ok;

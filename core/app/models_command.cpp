@@ -2,56 +2,58 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/family.h"
-#include "core/plan/model_json.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using show::Rows;
 
 std::string size(double params) {
   if (params < 1e9) return fmt::format("{:.1f}M", params / 1e6);
   return fmt::format("{:.{}f}B", params / 1e9, params < 1e10 ? 2 : 0);
 }
 
-Json named_json(const plan::Model& model) {
-  Json json{{"name", model.name}};
-  json.update(Json::parse(plan::model_json(model)));
-  json["params"] = model.params();
-  if (model.mixture()) json["active_params"] = model.active_params();
-  return json;
+using plan::Model;
+
+// Nothing where all models of its family have the same.
+plan::Value size_of(const Model& model, plan::Field field) {
+  return plan::is_open(model, field) ? plan::get(model, field) : plan::Value();
 }
 
-Ending list_models(const App& app, const std::vector<plan::Model>& models, const Common& common,
-                   Console& console) {
-  if (common.format == "json") {
-    Json list = Json::array();
-    for (const auto& model : models) {
-      list.push_back(named_json(model));
-      list.back()["file"] = app.loader().preset_file(model.name).string();
-    }
-    console.print(tables::dump(Json{{"version", 1}, {"models", list}}));
-    return Exit::ok;
-  }
-  Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
-             "hidden/layers", "from"}};
-  for (const auto& m : models)
-    rows.push_back({m.name, m.family, std::to_string(m.layers), std::to_string(m.hidden),
-                    std::to_string(m.heads), std::to_string(m.head_dim), std::to_string(m.vocab),
-                    std::to_string(m.seq), size(m.params()), std::to_string(m.hidden / m.layers),
-                    app.places().source(app.loader().preset_file(m.name))});
-  rows = show::without_plain(std::move(rows), "from", "shipped");
-  console.print(show::grid(rows, common.screen));
-  return Exit::ok;
+show::Table models_table(const App& app, std::vector<Model> models) {
+  show::Columns<Model> columns(std::move(models));
+  const auto add = [&](const char* name, const char* title, int rank, auto read) {
+    columns.add(name, title, rank, read);
+  };
+  const auto from = [&](const Model& m) {
+    return app.places().source(app.loader().preset_file(m.name));
+  };
+  add("name", "model", 0, [](const Model& m) { return m.name; });
+  add("family", "family", 1, [](const Model& m) { return m.family; });
+  add("layers", "layers", 1, [](const Model& m) { return m.layers; });
+  add("hidden", "hidden", 1, [](const Model& m) { return m.hidden; });
+  add("heads", "heads", 2, [](const Model& m) { return m.heads; });
+  add("head_dim", "head dim", 3, [](const Model& m) { return m.head_dim; });
+  add("vocab", "vocab", 3, [](const Model& m) { return m.vocab; });
+  add("seq", "seq", 2, [](const Model& m) { return m.seq; });
+  add("params", "params", 0,
+      [](const Model& m) { return show::Cell(m.params(), size(m.params())); });
+  add("active_params", "", 0, [](const Model& m) { return m.active_params(); });
+  add("", "hidden/layers", 4, [](const Model& m) { return m.hidden / m.layers; });
+  const bool shipped =
+      std::ranges::all_of(columns.rows(), [&](const Model* m) { return from(*m) == "shipped"; });
+  if (!shipped) add("", "from", 2, from);
+  for (int i = 0; i < plan::kFields; ++i)
+    if (const auto field = static_cast<plan::Field>(i);
+        plan::is_size(field) && !columns.has(plan::name(field)))
+      columns.add(std::string(plan::name(field)),
+                  [field](const Model& m) { return size_of(m, field); });
+  add("file", "", 0, [&](const Model& m) { return app.loader().preset_file(m.name).string(); });
+  return columns.table("models");
 }
 
 struct Part {
@@ -72,15 +74,18 @@ std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
           {"the same with the embedding", edge, edge / tp}};
 }
 
-std::string shares(const plan::Model& m, const ModelArguments& a) {
-  Rows rows{
-      {"part", "parameters", "per GPU", fmt::format("bytes at {:g} each", a.bytes_per_param)}};
-  for (const auto& part : parts_of(m, a))
-    rows.push_back({part.name, group_digits(part.params), group_digits(part.per_gpu),
-                    group_digits(part.per_gpu * a.bytes_per_param)});
-  return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
-                     a.tensor_parallel, a.pipeline_parallel) +
-         (a.common.screen.markdown ? "\n" : "") + show::grid(rows, a.common.screen);
+show::Table parts_table(const Model& model, const ModelArguments& a) {
+  show::Columns<Part> columns(parts_of(model, a));
+  const auto whole = [](double number) { return show::Cell(number, group_digits(number)); };
+  columns.add("part", "part", 0, [](const Part& part) { return part.name; });
+  columns.add("params", "parameters", 0, [=](const Part& part) { return whole(part.params); });
+  columns.add("params_per_gpu", "per GPU", 0,
+              [=](const Part& part) { return whole(part.per_gpu); });
+  columns.add("bytes_per_gpu", fmt::format("bytes at {:g} each", a.bytes_per_param), 0,
+              [=](const Part& part) { return whole(part.per_gpu * a.bytes_per_param); });
+  return columns.table("parts",
+                       fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}",
+                                   a.tensor_parallel, a.pipeline_parallel));
 }
 
 // "888,888.89".
@@ -93,20 +98,7 @@ double trained_params(const plan::Model& model) {
   return model.mixture() ? model.active_params() : model.params();
 }
 
-Json training_json(double params, const ModelArguments& a) {
-  Json json{{"params", params},
-            {"tokens", a.tokens},
-            {"tflops_per_gpu", a.tflops},
-            {"tflops_convention", "simple"},
-            {"gpu_hours", plan::gpu_hours_to_train(params, a.tokens, a.tflops)}};
-  if (a.gpus > 0) {
-    json["gpus"] = a.gpus;
-    json["days"] = plan::days_to_train(params, a.tokens, a.gpus, a.tflops);
-  }
-  return json;
-}
-
-std::string training(double params, const ModelArguments& a) {
+std::string training_text(double params, const ModelArguments& a) {
   std::string out =
       fmt::format("8 x {} parameters x {} tokens at {:g} TFLOPs per GPU: {} GPU-hours",
                   format_tokens(params), format_tokens(a.tokens), a.tflops,
@@ -116,40 +108,61 @@ std::string training(double params, const ModelArguments& a) {
     out += fmt::format(", {} days on {:g} GPUs",
                        days < 1e15 ? fmt::format("{:.2f}", days) : format_number(days), a.gpus);
   }
-  return out + "\n";
+  return out;
 }
 
-Ending show_model(const plan::Model& model, const ModelArguments& arguments, Console& console) {
-  if (arguments.common.format == "json") {
-    Json json{{"version", 1}};
-    json.update(named_json(model));
-    json["embedding_params"] = model.embedding_params();
-    json["layer_params"] = model.layer_params();
-    json["tensor_parallel"] = arguments.tensor_parallel;
-    json["pipeline_parallel"] = arguments.pipeline_parallel;
-    Json parts = Json::array();
-    for (const auto& part : parts_of(model, arguments))
-      parts.push_back({{"part", part.name},
-                       {"params", part.params},
-                       {"params_per_gpu", part.per_gpu},
-                       {"bytes_per_gpu", part.per_gpu * arguments.bytes_per_param}});
-    json["parts"] = std::move(parts);
-    if (arguments.tokens > 0 && arguments.tflops > 0)
-      json["training"] = training_json(trained_params(model), arguments);
-    console.print(tables::dump(json));
-    return Exit::ok;
+// What it costs to train, as arithmetic: for people a sentence.
+void add_training(double params, const ModelArguments& a, show::Answer& to) {
+  show::Details details{"training"};
+  details.pairs = {{"params", params},
+                   {"tokens", a.tokens},
+                   {"tflops_per_gpu", a.tflops},
+                   {"tflops_convention", "simple"},
+                   {"gpu_hours", plan::gpu_hours_to_train(params, a.tokens, a.tflops)}};
+  if (a.gpus > 0) {
+    details.pairs.emplace_back("gpus", a.gpus);
+    details.pairs.emplace_back("days", plan::days_to_train(params, a.tokens, a.gpus, a.tflops));
   }
-  console.print(
+  to.sections.push_back(std::move(details));
+  to.sections.push_back(show::Findings{"", {{"training", training_text(params, a)}}});
+}
+
+show::Details facts_of(const Model& model) {
+  show::Details out{"model"};
+  out.pairs = {{"name", model.name}, {"family", model.family}};
+  for (const auto& size : plan::family_of(model).sizes)
+    if (size.open) out.pairs.emplace_back(plan::name(size.field), plan::get(model, size.field));
+  out.pairs.emplace_back("params", model.params());
+  if (model.mixture()) out.pairs.emplace_back("active_params", model.active_params());
+  out.pairs.emplace_back("embedding_params", model.embedding_params());
+  out.pairs.emplace_back("layer_params", model.layer_params());
+  return out;
+}
+
+show::Answer model_answer(const Model& model, const ModelArguments& arguments) {
+  show::Answer out{
+      model.name,
       fmt::format("{} ({}): {} parameters, {}{}; {} layers x {} hidden (ratio {}), {} heads of {}, "
-                  "vocabulary {}, {} tokens\n\n",
+                  "vocabulary {}, {} tokens",
                   model.name, model.family, group_digits(model.params()), size(model.params()),
                   model.mixture() ? ", of which a token meets " + size(model.active_params()) : "",
                   model.layers, model.hidden, model.hidden / model.layers, model.heads,
-                  model.head_dim, model.vocab, model.seq) +
-      shares(model, arguments));
+                  model.head_dim, model.vocab, model.seq),
+      {facts_of(model), parts_table(model, arguments)}};
   if (arguments.tokens > 0 && arguments.tflops > 0)
-    console.print("\n" + training(trained_params(model), arguments));
-  return Exit::ok;
+    add_training(trained_params(model), arguments, out);
+  return out;
+}
+
+Result<show::Answer> answer_of(App& app, const ModelArguments& arguments) {
+  app.look_in(".");
+  auto models = app.loader().presets();
+  if (!models) return models.error();
+  if (arguments.name.empty()) return show::Answer{"", "", {models_table(app, std::move(*models))}};
+  const auto found = std::ranges::find(*models, arguments.name, &Model::name);
+  if (found != models->end()) return model_answer(*found, arguments);
+  return Error{printable(arguments.name), "no such model",
+               suggestion(arguments.name, all_names(*models))};
 }
 
 }  // namespace
@@ -160,25 +173,15 @@ Ending models_command(App& app, const ModelArguments& arguments, Console& consol
       return {Error{"orch models --params", "needs --tokens and --tflops",
                     "orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350"},
               Exit::usage};
-    if (arguments.common.format == "json") {
-      Json json{{"version", 1}};
-      json.update(training_json(arguments.params, arguments));
-      console.print(tables::dump(json));
-    } else {
-      console.print(training(arguments.params, arguments));
-    }
+    show::Answer out;
+    add_training(arguments.params, arguments, out);
+    arguments.common.give(out, console);
     return Exit::ok;
   }
-  app.look_in(".");
-  const auto models = app.loader().presets();
-  if (!models) return models.error();
-  if (arguments.name.empty()) return list_models(app, *models, arguments.common, console);
-  const auto found = std::find_if(models->begin(), models->end(), [&](const plan::Model& model) {
-    return model.name == arguments.name;
-  });
-  if (found != models->end()) return show_model(*found, arguments, console);
-  return Error{printable(arguments.name), "no such model",
-               suggestion(arguments.name, all_names(*models))};
+  const auto answer = answer_of(app, arguments);
+  if (!answer) return answer.error();
+  arguments.common.give(*answer, console);
+  return Exit::ok;
 }
 
 }  // namespace orch::app

@@ -19,6 +19,7 @@
 #include "core/run/launch/local/local_run.h"
 #include "core/run/launch/local/together.h"
 #include "core/show/tables/compared.h"
+#include "core/show/tables/records.h"
 
 namespace orch::app {
 namespace {
@@ -254,24 +255,35 @@ std::string stages_of(const Slice& slice) {
   return tables::stages_text(slice.stage, slice.last_stage);
 }
 
-show::Rows summary(const std::vector<Slice>& slices) {
-  show::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
-                   "estimated ", "error ", "device"}};
-  for (const auto& slice : slices) {
-    std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
-    const auto m = static_cast<double>(slice.micro_batches);
-    const auto measured = slice.measured.value_or(record::Measurement());
-    const auto memory = tables::compare_memory(slice.estimate, measured).total;
-    const auto time = tables::compare_time(slice.estimate, measured).total;
-    const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };
-    row.insert(row.end(),
-               {memory.measured ? format_gib(*memory.measured) : "", format_gib(*memory.estimated),
-                memory.error_text(), time.measured ? milliseconds(*time.measured) : "",
-                milliseconds(*time.estimated), time.error_text(),
-                slice.failure.empty() ? slice.device : slice.failure});
-    rows.push_back(std::move(row));
-  }
-  return rows;
+show::Cell byte_cell(const std::optional<double>& bytes) {
+  return bytes ? show::Cell(*bytes, format_gib(*bytes)) : show::Cell();
+}
+
+show::Table slices_table(const std::vector<Slice>& slices) {
+  std::vector<const Slice*> rows;
+  for (const auto& slice : slices) rows.push_back(&slice);
+  show::Columns<Slice> columns(std::move(rows));
+  const auto add = [&](const char* title, auto read) { columns.add("", title, 0, read); };
+  const auto measured = [](const Slice& s) { return s.measured.value_or(record::Measurement()); };
+  const auto memory = [=](const Slice& s) {
+    return tables::compare_memory(s.estimate, measured(s)).total;
+  };
+  const auto time = [=](const Slice& s) {
+    return tables::compare_time(s.estimate, measured(s)).total;
+  };
+  const auto milliseconds = [](const Slice& s, const std::optional<double>& step) {
+    return step ? fmt::format("{:.2f}", 1e3 * *step / static_cast<double>(s.micro_batches)) : "";
+  };
+  add("stages", stages_of);
+  add("rank", [](const Slice& s) { return s.rank; });
+  add("GiB", [=](const Slice& s) { return byte_cell(memory(s).measured); });
+  add("estimated", [=](const Slice& s) { return byte_cell(memory(s).estimated); });
+  add("error", [=](const Slice& s) { return memory(s).error_text(); });
+  add("ms of a micro-batch", [=](const Slice& s) { return milliseconds(s, time(s).measured); });
+  add("estimated ", [=](const Slice& s) { return milliseconds(s, time(s).estimated); });
+  add("error ", [=](const Slice& s) { return time(s).error_text(); });
+  add("device", [](const Slice& s) { return s.failure.empty() ? s.device : s.failure; });
+  return columns.table("");
 }
 
 std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
@@ -300,17 +312,15 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
 
 // Memory and compute time of the slices beside their estimates: all of them in a table, then item
 // by item.
-std::string table_of(const Probe& probe, const show::Screen& screen) {
-  const auto& [run, part, folder, slices] = probe;
-  auto out = screen.markdown ? title(run, slices) : show::wrap(title(run, slices), screen);
-  out += "\n" + show::grid(summary(slices), screen);
-  for (const auto& slice : slices) {
+show::Answer answer_of(const Probe& probe) {
+  show::Answer out{"", title(probe.run, probe.slices), {slices_table(probe.slices)}};
+  for (const auto& slice : probe.slices) {
     if (!slice.measured) continue;
-    const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
+    const auto stages =
+        probe.run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
     const auto add = [&](const char* what, tables::Comparison comparison, bool bytes) {
-      out +=
-          "\n" + show::text(tables::compared_table("", stages + what, std::move(comparison), bytes),
-                            screen);
+      out.sections.push_back(
+          tables::compared_table("", stages + what, std::move(comparison), bytes));
     };
     add("seconds of one step", tables::compare_time(slice.estimate, *slice.measured), false);
     add("bytes of one rank", tables::compare_memory(slice.estimate, *slice.measured), true);
@@ -318,17 +328,17 @@ std::string table_of(const Probe& probe, const show::Screen& screen) {
   return out;
 }
 
-std::string text_of(const std::vector<Probe>& probes, const Common& common) {
+// Records, which ingest, compare and report read; for people a table of each probe.
+void give(const std::vector<Probe>& probes, const Common& common, Console& console) {
   std::vector<record::Record> records;
-  std::string out;
-  for (const auto& probe : probes) {
-    if (!out.empty()) out += "\n";
-    if (common.format == "json")
-      for (const auto& slice : probe.slices) records.push_back(record_of(probe, slice));
-    else
-      out += table_of(probe, common.screen);
+  for (const auto& probe : probes)
+    for (const auto& slice : probe.slices) records.push_back(record_of(probe, slice));
+  if (common.format == "json") return console.print(record::records_json(records));
+  if (common.format == "csv") return common.give(tables::records_answer(records), console);
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    if (i > 0) console.print("\n");
+    common.give(answer_of(probes[i]), console);
   }
-  return common.format == "json" ? record::records_json(records) : out;
 }
 
 // Without a GPU a slice lives in the machine's own memory: what does not fit there would take
@@ -399,7 +409,7 @@ Ending probe_command(App& app, const ProbeArguments& arguments, Console& console
                       probe.folder.string(), probe.slices.size()));
     return Exit::ok;
   }
-  console.print(text_of(probes, arguments.common));
+  give(probes, arguments.common, console);
   for (const auto& probe : probes)
     for (const auto& slice : probe.slices)
       if (!slice.measured) return Exit::runs_failed;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/stack.h"
@@ -12,7 +10,6 @@
 namespace orch::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using plan::OnStack;
 
 // A stack on a partition with a GPU that its rows ran on: one where they ran, if a cluster file has
@@ -49,9 +46,16 @@ Reach reach_of(const plan::Stack& stack, const std::string& gpu, const Clusters&
 double products_of(const Reach& reach) { return reach.on->partition->efficiency.gemm.value; }
 
 std::string span_text(const plan::Seen::Span& span, std::string (*text)(double)) {
-  if (span.high == 0) return "";
   return text(span.low) == text(span.high) ? text(span.low)
                                            : text(span.low) + " to " + text(span.high);
+}
+
+// Its highest, with low and high beside it; nothing where it is not known.
+show::Cell span_cell(const plan::Seen::Span& span, std::string (*text)(double)) {
+  if (span.high == 0) return {};
+  show::Cell out(span.high, span_text(span, text));
+  out.low = span.low, out.high = span.high;
+  return out;
 }
 
 std::string whole_text(double number) { return group_digits(number); }
@@ -66,63 +70,99 @@ std::string devices_text(const plan::Stack& stack, const Clusters& clusters) {
   return join(out, ", ");
 }
 
-Json span_json(const plan::Seen::Span& span) {
-  return span.high == 0 ? Json() : Json{span.low, span.high};
+using plan::StackPtr;
+
+show::Table stacks_table(const std::vector<StackPtr>& stacks, const Clusters& clusters) {
+  show::Columns<StackPtr> columns(stacks);
+  const auto add = [&](const char* name, const char* title, auto read) -> show::Column& {
+    return columns.add(name, title, 0, [read](const StackPtr& stack) { return read(*stack); });
+  };
+  using Stack = plan::Stack;
+  add("name", "stack", [](const Stack& s) { return s.name; });
+  add("date", "date", [](const Stack& s) { return s.date; });
+  add("runs", "strategies", [](const Stack& s) { return join(s.runs, ", "); });
+  add("rows", "rows", [](const Stack& s) { return s.seen.rows; });
+  add("gpus", "GPUs", [](const Stack& s) { return span_cell(s.seen.gpus, whole_text); }).range =
+      "gpus";
+  add("params", "parameters", [](const Stack& s) {
+    return span_cell(s.seen.params, format_tokens);
+  }).range = "params";
+  columns.add("", "on, of peak", 0,
+              [clusters](const StackPtr& stack) { return devices_text(*stack, clusters); });
+  add("tuned", "", [](const Stack& s) { return s.tuned; });
+  add("file", "", [](const Stack& s) { return s.file; });
+  add("doc", "what", [](const Stack& s) {
+    return show::Cell(s.doc, s.doc + (s.tuned ? "" : " (only where it is named)"));
+  });
+  return columns.table(
+      "stacks",
+      "stack = \"name\": the software that a run is priced as, on a strategy or for all; else the "
+      "nearest of its strategy. Large products reach that share of a GPU's peak where its rows "
+      "ran");
 }
 
-Json stack_json(const plan::Stack& stack, const Clusters& clusters) {
-  Json devices = Json::array();
-  for (const auto& [gpu, sizes] : stack.seen.devices) {
-    Json device{{"gpu", gpu}, {"gpus", span_json(sizes.gpus)}, {"params", span_json(sizes.params)}};
-    if (const auto reach = reach_of(stack, gpu, clusters); reach.on) {
-      device["machine"] = reach.machine;
-      device["measured_there"] = reach.measured;
-      device["products"] = products_of(reach);
-      device["network"] = reach.on->partition->network.efficiency.value;
-    }
-    devices.push_back(std::move(device));
-  }
-  return {{"name", stack.name},
-          {"doc", stack.doc},
-          {"date", stack.date},
-          {"runs", stack.runs},
-          {"tuned", stack.tuned},
-          {"rows", stack.seen.rows},
-          {"gpus", span_json(stack.seen.gpus)},
-          {"params", span_json(stack.seen.params)},
-          {"settings", stack.seen.settings},
-          {"devices", std::move(devices)},
-          {"file", stack.file}};
+// A stack on a GPU that its rows ran on.
+struct On {
+  std::string stack, gpu;
+  plan::Seen::Sizes sizes;
+  Reach reach;
+};
+
+show::Table devices_table(const std::vector<StackPtr>& stacks, const Clusters& clusters) {
+  std::vector<On> all;
+  for (const auto& stack : stacks)
+    for (const auto& [gpu, sizes] : stack->seen.devices)
+      all.push_back({stack->name, gpu, sizes, reach_of(*stack, gpu, clusters)});
+  show::Columns<On> columns(std::move(all));
+  columns.add("stack", [](const On& on) { return on.stack; });
+  columns.add("gpu", [](const On& on) { return on.gpu; });
+  columns.add("gpus", "", 0, [](const On& on) { return span_cell(on.sizes.gpus, whole_text); })
+      .range = "gpus";
+  columns
+      .add("params", "", 0, [](const On& on) { return span_cell(on.sizes.params, format_tokens); })
+      .range = "params";
+  const auto add = [&](const char* name, auto read) {
+    columns.add(name, [read](const On& on) {
+      return on.reach.on ? show::Cell(read(on.reach)) : show::Cell();
+    });
+  };
+  add("machine", [](const Reach& reach) { return reach.machine; });
+  add("measured_there", [](const Reach& reach) { return reach.measured; });
+  add("products", products_of);
+  add("network", [](const Reach& reach) { return reach.on->partition->network.efficiency.value; });
+  return columns.table("stack_gpus");
+}
+
+// The values that its rows had of a setting.
+struct Had {
+  std::string stack, setting, values;
+};
+
+show::Table settings_table(const std::vector<StackPtr>& stacks) {
+  std::vector<Had> all;
+  for (const auto& stack : stacks)
+    for (const auto& [name, values] : stack->seen.settings)
+      all.push_back({stack->name, name, join(values, ", ")});
+  show::Columns<Had> columns(std::move(all));
+  columns.add("stack", [](const Had& had) { return had.stack; });
+  columns.add("setting", [](const Had& had) { return had.setting; });
+  columns.add("values", [](const Had& had) { return had.values; });
+  return columns.table("stack_settings");
 }
 
 }  // namespace
 
-Result<std::string> stacks_text(App& app, const Common& common) {
-  const auto stacks = app.clusters().stacks();
+Status add_stacks(App& app, std::vector<show::Section>& to) {
+  const auto known = app.clusters().stacks();
   const auto clusters = all_clusters(app.clusters());
-  if (!stacks) return stacks.error();
+  if (!known) return known.error();
   if (!clusters) return clusters.error();
-  show::Rows rows{
-      {"stack", "date", "strategies", "rows", "GPUs", "parameters", "on, of peak", "what"}};
-  for (const auto& [name, stack] : *stacks)
-    rows.push_back({name, stack->date, join(stack->runs, ", "), std::to_string(stack->seen.rows),
-                    span_text(stack->seen.gpus, whole_text),
-                    span_text(stack->seen.params, format_tokens), devices_text(*stack, *clusters),
-                    stack->doc + (stack->tuned ? "" : " (only where it is named)")});
-  return "stack = \"name\": the software that a run is priced as, on a strategy or for all; else "
-         "the nearest of\n"
-         "its strategy. Large products reach that share of a GPU's peak where its rows ran\n" +
-         show::grid(rows, common.screen);
-}
-
-Result<Json> stacks_json(App& app) {
-  const auto stacks = app.clusters().stacks();
-  const auto clusters = all_clusters(app.clusters());
-  if (!stacks) return stacks.error();
-  if (!clusters) return clusters.error();
-  Json list = Json::array();
-  for (const auto& [name, stack] : *stacks) list.push_back(stack_json(*stack, *clusters));
-  return list;
+  std::vector<StackPtr> stacks;
+  for (const auto& [name, stack] : *known) stacks.push_back(stack);
+  to.push_back(stacks_table(stacks, *clusters));
+  to.push_back(devices_table(stacks, *clusters));
+  to.push_back(settings_table(stacks));
+  return {};
 }
 
 }  // namespace orch::app

@@ -1,16 +1,14 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
+#include <vector>
 
 #include "core/app/app.h"
-#include "core/app/commands.h"
+#include "core/show/answer.h"
 
 namespace orch::app {
 
 // The software that estimates know: the rows of each, and what it reaches on the GPUs that they ran
 // on.
-Result<std::string> stacks_text(App& app, const Common& common);
-Result<nlohmann::ordered_json> stacks_json(App& app);
+Status add_stacks(App& app, std::vector<show::Section>& to);
 
 }  // namespace orch::app

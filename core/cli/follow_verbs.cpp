@@ -82,12 +82,12 @@ void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
                   "(FILE.lua or a name)")
       ->required();
   add_runs(verb, to.runs);
-  add_format(verb, to.common, {"table", "json"});
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 
 void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
   add_runs(verb, to.runs);
-  add_format(verb, to.common, {"table", "json"});
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 
 void declare_index(CLI::App& verb, app::FollowArguments& to) { add_runs(verb, to.runs); }

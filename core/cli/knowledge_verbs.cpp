@@ -5,17 +5,17 @@ namespace orch::cli {
 
 void declare_backends(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this strategy or backend, training, frameworks or stacks");
-  add_format(verb, to.common, {"table", "md", "json"});
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 
 void declare_clusters(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this cluster, in full");
-  add_format(verb, to.common, {"table", "md", "json"});
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 
 void declare_models(CLI::App& verb, app::ModelArguments& to) {
   verb.add_option("NAME", to.name, "Only this model, with its parts");
-  add_format(verb, to.common, {"table", "md", "json"});
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
   verb.add_option("--tensor-parallel", to.tensor_parallel, "Split each layer")
       ->check(whole_number(1, 65536));
   verb.add_option("--pipeline-parallel", to.pipeline_parallel, "Spread the layers")
@@ -73,9 +73,7 @@ void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {
   verb.add_option("--ranks", to.ranks, "With --this-machine: processes that measure together")
       ->check(whole_number(1, 1024))
       ->needs(here);
-  verb.add_option("--format", to.common.format, "table, md or json")
-      ->check(one_of({"table", "md", "json"}))
-      ->capture_default_str();
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 
 }  // namespace orch::cli

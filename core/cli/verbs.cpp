@@ -226,7 +226,7 @@ Examples:
   orch validate
   orch validate mine.csv --cluster dgx-a100 --rows
   orch validate --format svg > predicted.svg
-  orch validate mine.csv --format json | jq '.by_source[].mape'
+  orch validate mine.csv --format json | jq '.scores[].mape'
   orch validate --calibrate loto --without 'LM head' --without bubble
   orch validate mine.csv --by source --tolerance 5
   orch validate mine.csv --by size --table 'nanotron.*tp<=8$'

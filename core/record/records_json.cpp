@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kRecordsVersion = 1;
+constexpr int kRecordsSchema = 1;
 
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
@@ -293,7 +293,7 @@ Record record_of(const Json& from) {
 std::string records_json(const std::vector<Record>& records) {
   Json list = Json::array();
   for (const auto& record : records) list.push_back(json_of(record));
-  const Json out = {{"version", kRecordsVersion}, {"records", std::move(list)}};
+  const Json out = {{"schema", kRecordsSchema}, {"records", std::move(list)}};
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -302,9 +302,9 @@ Result<std::vector<Record>> parse_records_json(const std::string& text, const st
   if (json.is_discarded()) return Error{place, "is not JSON", "orch ingest --format json makes it"};
   if (!json.is_object() || !json.contains("records") || !json["records"].is_array())
     return Error{place, "holds no records", "orch ingest --format json makes such a file"};
-  std::int64_t version = 0;
-  Reader{json}("version", version);
-  if (version != kRecordsVersion)
+  std::int64_t schema = 0;
+  Reader{json}("schema", schema);
+  if (schema != kRecordsSchema)
     return Error{place, "was written by another version of orch", "ingest the logs again"};
   std::vector<Record> out;
   for (const auto& held : json["records"]) {

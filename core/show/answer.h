@@ -155,7 +155,7 @@ Table table_of(std::string title, Rows rows);
 // For people: on a terminal or, where the screen says so, as Markdown.
 std::string text(const Answer& answer, const Screen& screen);
 std::string text(const Table& table, const Screen& screen);
-// The first table that has a name.
+// The first table that has a name; of an answer without one, its names and values.
 void print_csv(const Answer& answer, const Print& print);
 // {"schema": 1, "name": …, each table by its name as a list of objects, "findings": […]}
 void print_json(const Answer& answer, const Print& print);

@@ -97,9 +97,19 @@ const Table* first_table(const Answer& answer) {
 
 }  // namespace
 
+// An answer without a table has names and values, or nothing.
+static std::string details_csv(const Answer& answer) {
+  CsvWriter out;
+  out.row({"name", "value"});
+  for (const auto& section : answer.sections)
+    if (const auto* details = std::get_if<Details>(&section))
+      for (const auto& [name, value] : details->pairs) out.row({name, csv_cell(value)});
+  return out.text();
+}
+
 void print_csv(const Answer& answer, const Print& print) {
   const auto* table = first_table(answer);
-  if (!table) return;
+  if (!table) return print(details_csv(answer));
   CsvWriter out;
   std::vector<CsvCell> cells;
   for (const auto& column : table->columns)

@@ -93,7 +93,7 @@ TEST_CASE("a training time is 8 N T / rate", "[app]") {
   CHECK(said.has("105.82 days"));
   CHECK(said.has("888,888.89 GPU-hours"));
   asked.common.format = "json";
-  CHECK(desk(app::models_command, asked).json()["days"].get<double>() ==
+  CHECK(desk(app::models_command, asked).json()["training"]["days"].get<double>() ==
         Approx(8 * 300e9 * 200e9 / (350 * 150e12) / 86400));
   asked.tflops = 0;
   const auto wrong = desk(app::models_command, asked);

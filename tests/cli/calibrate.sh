@@ -22,15 +22,17 @@ exits 0 'as JSON'
 python3 - "$work/out" <<'PY' || bad 'the JSON of calibrate'
 import json, sys
 data = json.load(open(sys.argv[1]))
-assert list(data) == ["version", "fitted", "skipped"] and data["version"] == 2, list(data)
+assert list(data) == ["schema", "fitted", "constants", "skipped", "findings"], list(data)
 assert all(row["id"] and row["reason"] for row in data["skipped"])
 assert len(data["fitted"]) >= 5
 for group in data["fitted"]:
-    assert group["cluster"] and group["partitions"] and group["rows"]
-    assert group["constants"] and all(value >= 0 for value in group["constants"].values())
-    assert len(group["constants"]) <= 20, group["constants"]
+    assert group["cluster"] and group["names"] and group["rows"]
+    constants = {row["name"]: row["after"] for row in data["constants"] if row["of"] == group["name"]}
+    eras = [value for name, value in constants.items() if name.startswith("time until ")]
+    assert constants and all(value >= 0 for value in constants.values())
+    assert len(constants) - len(eras) <= 20, constants
     assert group["mape_after"] < group["mape_before"], group
-    assert all(0.1 <= era["time"] <= 10 for era in group["eras"])
+    assert all(0.1 <= value <= 10 for value in eras), eras
 PY
 orch calibrate --format md
 exits 0 'as Markdown'

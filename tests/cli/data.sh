@@ -37,7 +37,7 @@ has "$out" 'as text: hi\x0ayou\x0a<|endoftext|>' 'show by the name of a file'
 orch data show two --format json
 python3 - "$work/out" <<'PY' || bad 'show as JSON'
 import json, sys
-data = json.load(open(sys.argv[1]))
+data = json.load(open(sys.argv[1]))["data"]
 assert (data["documents"], data["tokens"], data["highest_token"], data["dtype"]) == (2, 11, 256, "uint16")
 PY
 

@@ -70,7 +70,7 @@ has "$out" 'missing' doctor
 has "$out" 'SLURM' doctor
 orch doctor --format json
 exits 0 'doctor as JSON'
-same 1 "$(json 'doc["version"]')" 'doctor as JSON'
+same 1 "$(json 'doc["schema"]')" 'doctor as JSON'
 same True "$(json 'all(set(c) == {"what", "state", "found", "how_to_get"} and c["state"] in ("ok", "missing", "note") for c in doc["checks"])')" 'doctor as JSON'
 same True "$(json 'all(c["how_to_get"] for c in doc["checks"] if c["state"] == "missing")')" 'how to get what is missing'
 ORCH_HOME=/nowhere orch doctor

@@ -10,7 +10,7 @@ has "$line" '2022-01 deepspeed/framework' 'a stack has its date and strategies'
 has "$line" ' 15 2 to 32 7.069B a100-80g' 'and its rows, with the GPU that they ran on'
 orch backends stacks --format json
 same 'hf-deepspeed-2022 15 a100-80g' \
-  "$(jq -r '.stacks[] | select(.name | startswith("hf-")) | "\(.name) \(.rows) \(.devices[0].gpu)"' <<<"$out")" 'as JSON'
+  "$(jq -r '(.stacks[] | select(.name | startswith("hf-")) | "\(.name) \(.rows)") + " " + .stack_gpus[0].gpu' <<<"$(jq '.stack_gpus |= map(select(.stack | startswith("hf-")))' <<<"$out")")" 'as JSON'
 orch backends stacks --format md
 has "$out" '| hf-deepspeed-2022 |' 'as Markdown'
 

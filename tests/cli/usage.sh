@@ -22,7 +22,7 @@ wrong "'-1' is not a whole number" logs x --rank -1
 wrong "'0' is not a whole number" logs x --attempt 0
 wrong "'x' is not a whole number" watch --settle x
 wrong "'xml' is not one of table, md, csv, json" status --format xml
-wrong "'md' is not one of table, json" doctor --format md
+wrong "'svg' is not one of table, md, csv, json" doctor --format svg
 wrong "did you mean 'run'?" rnu x.lua
 wrong "did you mean 'explain'?" explian x
 wrong "did you mean '--help'?" --hepl

@@ -43,7 +43,7 @@ Record full() {
 
 TEST_CASE("the fields of a run stand beside what was measured of it") {
   const auto json = nlohmann::json::parse(records_json({full()}));
-  CHECK(json.at("version") == 1);
+  CHECK(json.at("schema") == 1);
   const auto& record = json.at("records").at(0);
   CHECK(record.at("tensor_parallel") == 4);
   CHECK(record.at("strategy") == "megatron");
@@ -86,15 +86,15 @@ TEST_CASE("what is not a number is not in the JSON, and bytes that are no text a
 TEST_CASE("a file that holds no records says so") {
   CHECK(parse_records_json("", "a.json").error().at(0).fact == "is not JSON");
   CHECK(parse_records_json("[1]", "a.json").error().at(0).fact == "holds no records");
-  CHECK(parse_records_json(R"({"version":7,"records":[]})", "a.json").error().at(0).fact ==
+  CHECK(parse_records_json(R"({"schema":7,"records":[]})", "a.json").error().at(0).fact ==
         "was written by another version of orch");
-  CHECK(parse_records_json(R"({"version":1,"records":[7]})", "a.json").error().at(0).fact ==
+  CHECK(parse_records_json(R"({"schema":1,"records":[7]})", "a.json").error().at(0).fact ==
         "record 1 is no object");
 }
 
 TEST_CASE("values of the wrong kind are left out") {
   const auto back = parse_records_json(
-      R"({"version":1,"records":[{"id":7,"measured":[1],"estimated":"x","doubts":[3,{"kind":1}],
+      R"({"schema":1,"records":[{"id":7,"measured":[1],"estimated":"x","doubts":[3,{"kind":1}],
          "origin":{"nodes":[1,"n"],"versions":{"a":1}},"tensor_parallel":null,"seq":2048}]})",
       "a.json");
   REQUIRE(back);

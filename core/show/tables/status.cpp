@@ -222,8 +222,8 @@ show::Table status_runs(std::string name, const std::vector<Standings>& all) {
     return run.record.measured.steps > 0 ? Cell(run.record.measured.steps) : Cell();
   });
   columns.add("steps", [](const RunStatus& run) { return run.record.measured.steps_planned; });
-  for (const auto* name : {"gradient_norm", "learning_rate"})
-    columns.add(name, [name](const RunStatus& run) { return stated(run, name); });
+  for (const auto* field : {"gradient_norm", "learning_rate"})
+    columns.add(field, [field](const RunStatus& run) { return stated(run, field); });
   columns.add("estimated_fit", [](const RunStatus& run) {
     return run.record.estimated ? Cell(plan::name(run.record.estimated->fit)) : Cell();
   });

@@ -107,7 +107,7 @@ std::string remarks(const Validation& v, const Judged& row) {
 show::Table rows_table(const Validation& v, std::string name, std::string title,
                        std::vector<const Judged*> rows) {
   show::Columns<Judged> columns(std::move(rows));
-  const auto text = [&](const char* title, auto read) { columns.add("", title, 0, read); };
+  const auto text = [&](const char* head, auto read) { columns.add("", head, 0, read); };
   const auto seconds_cell = [](std::optional<double> value) -> Cell {
     return value ? Cell(Value(*value), seconds(*value)) : Cell();
   };

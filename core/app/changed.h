@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/show/answer.h"
+
+namespace orch::app {
+
+// A constant before and after it was fitted or measured.
+struct Changed {
+  std::string of;  // a machine or a stack
+  std::string name;
+  std::optional<double> was;  // nothing: it had none
+  double now = 0;
+  std::string was_text, now_text;
+};
+
+// head: what the new value is called.
+show::Table changed_table(std::string name, std::string title, const char* head,
+                          std::vector<Changed> rows);
+
+}  // namespace orch::app
