@@ -8,7 +8,7 @@ end
 
 return experiment {
   name = "one_gpu",
-  doc = "1.3B to 13B on one H200: ddp, and what lives on the host",
+  doc = "1.3B to 13B on one H200: ddp, and what is offloaded to the host",
   model = { "gpt-1.3b", "gpt-2.7b", "gpt-6.7b", "gpt-13b" },
   hardware = { cluster = "h200", gpus = 1 },
   batch = { global_batch = 32, micro_batch = { 4, 8 } },

@@ -73,7 +73,7 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate, std::option
   run.warnings.push_back({"hardware.time",
                           "a step takes " + format_seconds(estimate.step_seconds) +
                               " of a limit of " + format_seconds(*limit) +
-                              ": a job has hardly time to save",
+                              ": a job has hardly any time to save",
                           "raise time, or lower accumulate"});
 }
 
@@ -185,7 +185,7 @@ Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
   if (planned.run.strategy->index(name) >= 0) return planned.run.setting(name);
   for (const auto& strategy : strategies)
     if (strategy->index(name) >= 0) return plan::Value();
-  return Error{printable(name), "a run has no such field",
+  return Error{printable(name), "no such field of a run",
                suggestion(name, known_names(strategies))};
 }
 

@@ -242,7 +242,7 @@ std::string unused(const MeasuredRows& rows) {
     if (n > 0) out += fmt::format("not used: {} {}\n", n, what);
   };
   line(rows.samples.suspect, "suspect");
-  line(rows.samples.duplicates, "printed twice");
+  line(rows.samples.duplicates, "duplicates");
   line(static_cast<std::size_t>(std::count_if(
            rows.samples.samples.begin(), rows.samples.samples.end(),
            [apart = rows.apart()](const auto& sample) { return apart.contains(sample.id); })),
@@ -294,7 +294,7 @@ Result<std::string> stacks_text(const Calibrated& calibrated, const std::string&
 // The text must be read again as the same cluster with other calibrations.
 Status check_again(const plan::Cluster& cluster, const std::string& text, const fs::path& to,
                    hardware::Catalog& clusters) {
-  const Error lost{printable(cluster.file), "the file's form is not one that can be rewritten",
+  const Error lost{printable(cluster.file), "the file cannot be rewritten in place",
                    "write `fitted:` as a block below its partition, as jean-zay.yaml does"};
   const auto again = clusters.parse(text, to.string(), cluster.name);
   if (!again || again->partitions.size() != cluster.partitions.size()) return lost;
@@ -317,7 +317,7 @@ Status check_cluster_file(const std::string& output) {
   if (!fs::is_regular_file(path, code)) return Error{place, "is not a file", "give another name"};
   const auto text = read_file(path);
   if (!text || text->find("partitions:") == std::string::npos)
-    return Error{place, "is there already and is no cluster", "give another name"};
+    return Error{place, "exists already and is not a cluster file", "give another name"};
   return {};
 }
 

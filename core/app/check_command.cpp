@@ -133,7 +133,7 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
   auto judged = judge(gatherer, *records);
   if (!judged) return judged.error();
   if (judged->empty())
-    return Error{"orch check", "nothing is expected of a run that was started",
+    return Error{"orch check", "no started run has an expectation",
                  "write expect = { tokens_per_second = { value = 68000, below = 0.05 } } into "
                  "the experiment, and orch run it"};
   const auto all = judged->size();
@@ -146,7 +146,7 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
       !ended.ok())
     return ended;
   if (short_ones == 0) return Exit::ok;
-  console.note(fmt::format("{} of {} fell short\n", short_ones, all));
+  console.note(fmt::format("{} of {} below expectation\n", short_ones, all));
   return Exit::runs_failed;
 }
 

@@ -59,10 +59,9 @@ std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word
   if (word.is_stdin() || word.file.extension() == ".lua")
     return best_of(app, word, where, start, runs);
   if (!word.set.empty())
-    return Ending{
-        Error{"--set " + printable(word.set.front()), "a run is frozen: nothing in it can change",
-              "name the experiment's FILE.lua"},
-        Exit::usage};
+    return Ending{Error{"--set " + printable(word.set.front()), "the run folder cannot be changed",
+                        "name the experiment's FILE.lua"},
+                  Exit::usage};
   return stored(app, word.file.string(), start, runs);
 }
 

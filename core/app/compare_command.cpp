@@ -29,7 +29,7 @@ Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& ar
                                   const std::string& word, Pools& pools) {
   if (auto status = fill_pool(gatherer, arguments, pools); !status) return status.error();
   if (pools.chosen_from->empty())
-    return Error{printable(word), "there is nothing to choose from in " + arguments.records.runs,
+    return Error{printable(word), "no runs in " + arguments.records.runs,
                  "--in names a table, logs or a folder of runs to choose from"};
   auto chosen = select(*pools.chosen_from, word);
   if (!chosen) return chosen.error();
@@ -51,7 +51,7 @@ Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, 
 Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
                                  const std::string& word, Pools& pools) {
   if (word.empty())
-    return Error{"''", "names nothing to compare",
+    return Error{"''", "found nothing to compare",
                  "name a run, a log, a row or an experiment, or choose: strategy=ddp,gpus=8"};
   const bool place = gatherer.is_place(word) || word.ends_with(".lua");
   if (!arguments.in.empty()) {
@@ -89,8 +89,7 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
 
 Ending compare_command(App& app, const CompareArguments& arguments, Console& console) {
   if (arguments.records.words.size() < 2)
-    return {Error{"orch compare", "one alone compares with nothing",
-                  "name two or more; orch report shows one"},
+    return {Error{"orch compare", "compare needs at least two arguments", "orch report shows one"},
             Exit::usage};
   Gatherer gatherer(app, arguments.records);
   Pools pools;

@@ -65,8 +65,8 @@ Status document_of_json(std::string_view line, const std::string& place, const s
   if (trim(line).empty()) return {};
   auto json = parse_json(line);
   if (json.is_discarded())
-    return Error{place, "is not JSON", "give one object a line, as in {\"text\": \"...\"}"};
-  if (!json.is_object()) return Error{place, "is no object", "as in {\"text\": \"...\"}"};
+    return Error{place, "is not JSON", "write one object per line, as in {\"text\": \"...\"}"};
+  if (!json.is_object()) return Error{place, "is not an object", "as in {\"text\": \"...\"}"};
   const auto found = json.find(key);
   if (found == json.end()) {
     std::vector<std::string> names;
@@ -75,7 +75,7 @@ Status document_of_json(std::string_view line, const std::string& place, const s
                  "--json-key: " + suggestion(key, names)};
   }
   if (!found->is_string())
-    return Error{place, fmt::format("its '{}' is no text", printable(key)),
+    return Error{place, fmt::format("its '{}' is not a string", printable(key)),
                  "name another --json-key"};
   return take(found->get_ref<const std::string&>());
 }
@@ -228,14 +228,14 @@ Result<std::optional<std::int32_t>> eod_of(const tokenize::Tokenizer& tokenizer,
   if (!arguments.append_eod) return std::optional<std::int32_t>();
   if (arguments.eod.empty()) {
     if (const auto end = tokenizer.end_of_text()) return end;
-    return Error{printable(arguments.tokenizer), "has no end-of-text token that we know",
+    return Error{printable(arguments.tokenizer), "has no known end-of-text token",
                  "name it with --eod TOKEN, or give --no-eod"};
   }
   if (const auto token = tokenizer.find(arguments.eod)) return token;
   return Error{"--eod",
-               fmt::format("'{}' is no token of {}", printable(arguments.eod),
+               fmt::format("'{}' is not a token of {}", printable(arguments.eod),
                            printable(arguments.tokenizer)),
-               "name one of its tokens"};
+               "give a file beside the template of its tokens"};
 }
 
 Status build(const DataBuildArguments& arguments, Builder& builder) {
@@ -247,7 +247,7 @@ Status build(const DataBuildArguments& arguments, Builder& builder) {
     if (interrupted()) return kInterrupted;
   }
   if (builder.documents() == 0)
-    return Error{"orch data build", "there is no text in the inputs", "nothing was written"};
+    return Error{"orch data build", "the inputs have no text", "nothing was written"};
   return builder.finish();
 }
 

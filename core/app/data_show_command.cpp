@@ -148,7 +148,7 @@ Ending data_show_command(const DataShowArguments& arguments, Console& console) {
     if (shown.tokens->low < 0)
       return Error{printable(data::bin_path(file->prefix())),
                    fmt::format("holds the token {}", shown.tokens->low),
-                   "build it again: tokens are not below 0"};
+                   "build it again: token ids cannot be negative"};
   }
   if (tokenizer) shown.text = tokenizer->decode(shown.first);
   arguments.common.give(answer_of(shown), console);

@@ -92,7 +92,7 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
 std::string what_else(const Campaign& campaign, const Target& target, bool retry) {
   if (!retry && !to_submit(campaign, target, true).empty())
     return "; orch retry " + shell_path(target.experiment) +
-           " tries again what has failed or was cancelled";
+           " submits failed and cancelled runs again";
   std::size_t rendered = 0;
   record::Origin origin;
   for (const auto place : places(campaign, target)) {
@@ -118,8 +118,8 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   campaign.end();
   const auto due = to_submit(campaign, target, retry);
   if (due.empty()) {
-    console.note(target.experiment + ": nothing is to be submitted" +
-                 what_else(campaign, target, retry) + "\n");
+    console.note(target.experiment + ": nothing to submit" + what_else(campaign, target, retry) +
+                 "\n");
     return Exit::ok;
   }
   if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
@@ -228,7 +228,8 @@ Ending follow_and_report(Session& session, Campaign& campaign, const Target& tar
   const auto last = now();
   if (!ended) {
     console.note(
-        fmt::format("left; the jobs go on. orch watch {0} comes back, orch cancel {0} ends them\n",
+        fmt::format("stopped watching; the jobs continue. orch watch {0} follows them again, orch "
+                    "cancel {0} ends them\n",
                     campaign.experiment().name));
     return Exit::interrupted;
   }
@@ -261,8 +262,8 @@ Ending watch_command(const FollowArguments& arguments, Console& console) {
       return Ending(Exit::ok);
     });
   if (under_way.size() > 1)
-    return {Error{"orch watch", "several experiments are under way",
-                  "name one of them: " + join(under_way, ", ")},
+    return {Error{"orch watch", "several experiments are running",
+                  "give a file beside the template of them: " + join(under_way, ", ")},
             Exit::usage};
   return for_targets(arguments, console,
                      [&](Session& session, Campaign& campaign, const Target& target) -> Ending {

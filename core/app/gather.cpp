@@ -80,7 +80,8 @@ void settle(Record& record) {
 }
 
 Error nothing_named(const std::string& word) {
-  return {printable(word), "is no file, experiment, run, row or source that is known here",
+  return {printable(word),
+          "not found: no file, experiment, run, row or published source has this name",
           "orch status lists runs, ls experiments/measured the published sources"};
 }
 
@@ -144,7 +145,7 @@ void doubt_printed(Record& record) {
           {"tflops", "tflops_per_gpu",
            fmt::format(
                "the log prints {:.4g} TFLOPs per GPU, {:.4g} follow from the time of a step, "
-               "the model, the batch and the GPUs that it names ({})",
+               "the model, the batch Number of GPUs that it names ({})",
                printed.value, ours.value, ours.convention)});
     }
 }
@@ -396,7 +397,8 @@ Status check_output(const std::string& file, const std::vector<std::string>& inp
   for (const auto& input : inputs) {
     std::error_code code;
     if (fs::equivalent(file, input, code) && fs::is_regular_file(file, code))
-      return Error{printable(file), "is what is read: it would be lost", "-o names another file"};
+      return Error{printable(file), "is one of the inputs and would be overwritten",
+                   "give another file with -o"};
   }
   return {};
 }
@@ -433,10 +435,10 @@ Result<Records> Gatherer::find_all(const std::vector<std::string>& words, Consol
 void Gatherer::tell_passed(Console& console) const {
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < passed_.size() && i < kShown; ++i)
-    console.note(fmt::format("passed over: {}: {}\n", printable(passed_[i].file),
-                             printable(passed_[i].reason)));
+    console.note(
+        fmt::format("skipped: {}: {}\n", printable(passed_[i].file), printable(passed_[i].reason)));
   if (passed_.size() > kShown)
-    console.note(fmt::format("passed over: {} more files\n", passed_.size() - kShown));
+    console.note(fmt::format("skipped: {} more files\n", passed_.size() - kShown));
   console.complain(troubles_);
 }
 

@@ -129,7 +129,8 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
   if (!targets) return targets.error();
   const auto one_run = [] {
-    return Ending{Error{"orch inspect", "takes one run", "orch status lists them"}, Exit::usage};
+    return Ending{Error{"orch inspect", "takes exactly one run", "orch status lists them"},
+                  Exit::usage};
   };
   if (targets->size() != 1) return one_run();
   const auto& target = targets->front();

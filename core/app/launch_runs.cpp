@@ -83,10 +83,9 @@ Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArg
                   sbatch_by_hand(plan::phases(best.run).size(), folder_of(best, arguments)));
   if (slurm == launch::Slurm::absent) {
     arguments.plan.common.tell(
-        fmt::format(
-            "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
-            "next, on the cluster: {}\n",
-            submit),
+        fmt::format("stopped after rendering: SLURM not found (no sbatch, or not configured)\n"
+                    "next, on the cluster: {}\n",
+                    submit),
         console);
     return arguments.yes ? Exit::scheduler_unreachable : Exit::ok;
   }
@@ -128,7 +127,7 @@ Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen,
                        const RunArguments& arguments, Console& console) {
   arguments.plan.common.tell(
       fmt::format(
-          "stopped here: there is no trainer to start: {}\n"
+          "stopped here: no trainer to start: {}\n"
           "next: build it (./orch of a clone does so by itself; or cmake --preset cpu and cmake "
           "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
           "explain {}\n",
@@ -171,7 +170,8 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
 std::string already_text(const Order& order) {
   std::vector<std::string> parts;
   if (order.finished > 0) parts.push_back(fmt::format("{} finished", order.finished));
-  if (order.on_their_way > 0) parts.push_back(fmt::format("{} on their way", order.on_their_way));
+  if (order.on_their_way > 0)
+    parts.push_back(fmt::format("{} queued or running", order.on_their_way));
   if (order.failed > 0)
     parts.push_back(fmt::format("{} failed or cancelled (orch retry)", order.failed));
   return parts.empty() ? "" : join(parts, ", ") + "\n";

@@ -71,8 +71,7 @@ Result<fs::path> measuring_program(const Places& places) {
     if (auto status = build_measure(); !status) return status.error();
   auto program = find_measure(places);
   if (!program.empty()) return program;
-  return Error{printable((places.trainers / "orch-measure").string()),
-               "there is no program that measures",
+  return Error{printable((places.trainers / "orch-measure").string()), "orch-measure not found",
                "build it, as ./orch of a clone does (cmake --preset cpu, then cmake --build "
                "--preset cpu --target orch-measure), or name one in ORCH_MEASURE"};
 }
@@ -146,8 +145,7 @@ Result<plan::Partition> base_partition(const plan::Cluster& shipped,
   }
   const auto* profile = hardware::find_gpu(gpus, measured.name, measured.memory);
   if (!profile)
-    return Error{measured.name, "gpus.yaml has no such GPU",
-                 "describe it there, with its datasheet"};
+    return Error{measured.name, "not in gpus.yaml", "describe it there, with its datasheet"};
   base.name = profile->gpu.name;
   base.gpu = profile->gpu;
   base.efficiency = profile->efficiency;

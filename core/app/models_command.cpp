@@ -142,12 +142,13 @@ show::Details facts_of(const Model& model) {
 show::Answer model_answer(const Model& model, const ModelArguments& arguments) {
   show::Answer out{
       model.name,
-      fmt::format("{} ({}): {} parameters, {}{}; {} layers x {} hidden (ratio {}), {} heads of {}, "
-                  "vocabulary {}, {} tokens",
-                  model.name, model.family, group_digits(model.params()), size(model.params()),
-                  model.mixture() ? ", of which a token meets " + size(model.active_params()) : "",
-                  model.layers, model.hidden, model.hidden / model.layers, model.heads,
-                  model.head_dim, model.vocab, model.seq),
+      fmt::format(
+          "{} ({}): {} parameters, {}{}; {} layers x {} hidden (ratio {}), {} heads of {}, "
+          "vocabulary {}, {} tokens",
+          model.name, model.family, group_digits(model.params()), size(model.params()),
+          model.mixture() ? " of which active for a token: " + size(model.active_params()) : "",
+          model.layers, model.hidden, model.hidden / model.layers, model.heads, model.head_dim,
+          model.vocab, model.seq),
       {facts_of(model), parts_table(model, arguments)}};
   if (arguments.tokens > 0 && arguments.tflops > 0)
     add_training(trained_params(model), arguments, out);

@@ -169,7 +169,8 @@ Ending write_page(const page::Page& page, const ReportArguments& arguments, Cons
   if (records.output == "-") return put_out(page::html(page), "-", {}, console);
   const auto file = page_file(arguments);
   if (records.output.empty() && !is_ours(file))
-    return {Error{printable(file), "is there, and no report of orch", "-o names another file"},
+    return {Error{printable(file), "exists and was not written by orch report",
+                  "give another file with -o"},
             Exit::usage};
   if (auto status = check_output(file, records.words); !status)
     return {status.error(), Exit::usage};
@@ -213,8 +214,7 @@ Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console
   if (!records) return records.error();
   auto page = page_of(gatherer, std::move(*records), arguments);
   if (page.records.empty() && page.rejected.empty())
-    return Error{"orch report", "there is nothing to show in what was named",
-                 "orch status lists runs"};
+    return Error{"orch report", "nothing to show", "orch status lists runs"};
   return page;
 }
 

@@ -27,7 +27,7 @@ Result<std::vector<fs::path>> shipped(const fs::path& folder) {
            file.filename() == kHabits;
   });
   if (files.empty())
-    return Error{printable(folder.string()), "holds no measured rows", "name a CSV file"};
+    return Error{printable(folder.string()), "has no measured rows", "name a CSV file"};
   return files;
 }
 
@@ -60,7 +60,7 @@ Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files
     if (!ids.insert(row.id).second && files.size() > 1)
       errors.push_back({printable(row.origin.file),
                         fmt::format("'{}' is the id of another row", printable(row.id)),
-                        "name each file once, and give each row its own id"});
+                        "give each file once, and each row its own id"});
   if (!errors.empty()) return errors;
   return rows;
 }

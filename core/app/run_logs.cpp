@@ -55,7 +55,7 @@ Result<ingest::Patterns> load_patterns(const fs::path& shipped,
   auto files = entries_of(shipped);
   std::erase_if(files, [](const fs::path& file) { return file.extension() != ".lua"; });
   if (files.empty())
-    return Error{printable(shipped.string()), "holds no patterns of logs",
+    return Error{printable(shipped.string()), "has no log patterns",
                  "ORCH_HOME names the folder that has experiments/ and templates/"};
   files.insert(files.end(), more.begin(), more.end());
   return ingest::Patterns::load(files);

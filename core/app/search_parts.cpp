@@ -110,7 +110,7 @@ Status write_best(const SearchArguments& arguments, const plan::Experiment& expe
   if (arguments.write.empty()) return {};
   const fs::path file = arguments.write;
   if (const auto old = read_file(file); old && !old->starts_with(kWrittenBy))
-    return Error{printable(arguments.write), "is there already, and not written by orch search",
+    return Error{printable(arguments.write), "exists already, and not written by orch search",
                  "give --write another name"};
   const auto comment = fmt::format("{}: {} from\n{}: {:.1f} days.{}", kWrittenBy.substr(3), how,
                                    arguments.source.file.string(), best.estimate.days_to_train,

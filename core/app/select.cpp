@@ -107,7 +107,7 @@ Result<Selected> select(const Records& pool, const std::string& word) {
         !found.empty())
       return found;
   }
-  return Error{printable(word), "chooses none of the records at hand",
+  return Error{printable(word), "matches none of the records",
                "strategies here: " + join(values_in(pool, "strategy"), ", ") +
                    "; or write field=value,field=value"};
 }

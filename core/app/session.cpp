@@ -117,7 +117,7 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
                                          const std::vector<std::string>& words) {
   const auto experiments = store::experiments(root);
   if (experiments.empty())
-    return Error{printable(root.string()), "no runs are there",
+    return Error{printable(root.string()), "no runs",
                  "orch run FILE.lua makes some; --runs names another folder"};
   std::map<std::string, Target> targets;
   if (words.empty())

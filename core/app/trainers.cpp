@@ -36,7 +36,7 @@ Result<int> call(const std::string& program, const std::string& argument) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     return Error{printable(program), std::strerror(error),
-                 fmt::format("{} must name a program; unset it to do without", kVariable)};
+                 fmt::format("{} must name a program, or be unset", kVariable)};
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -50,13 +50,12 @@ Ending build_trainer(const std::string& backend) {
   if (*code == 0) return Exit::ok;
   if (*code == kNoSuchTrainer)
     return Error{"orch-train-" + backend,
-                 "there is no such trainer yet: this backend only "
-                 "checks and estimates",
+                 "this backend has no trainer: it only checks and estimates",
                  fmt::format("leave its runs out, as with --where 'backend ~= \"{}\"', or name "
                              "a program in ORCH_TRAINER",
                              backend)};
   return Error{"orch-train-" + backend, "could not be built",
-               "what went wrong stands above; nothing was started"};
+               "see the error above; nothing was started"};
 }
 
 }  // namespace
@@ -75,7 +74,7 @@ Status build_measure() {
   const auto code = call(script(), "measure");
   if (!code) return code.error();
   if (*code == 0) return {};
-  return Error{"orch-measure", "could not be built", "what went wrong stands above"};
+  return Error{"orch-measure", "could not be built", "see the error above"};
 }
 
 std::set<std::string> local_backends(const follow::Campaign& campaign,

@@ -24,8 +24,8 @@ Errors none_found(const ExportArguments& arguments, const checkpoint::Latest& la
   Errors errors;
   for (const auto& reason : latest.skipped) errors.push_back(reason);
   const auto what = arguments.step < 0
-                        ? std::string("no checkpoint here that is whole")
-                        : fmt::format("no whole checkpoint of step {} here", arguments.step);
+                        ? std::string("no complete checkpoint")
+                        : fmt::format("no complete checkpoint of step {}", arguments.step);
   errors.push_back({printable(arguments.from), what, "name a run folder or a checkpoint"});
   return errors;
 }

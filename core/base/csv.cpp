@@ -143,7 +143,7 @@ Errors check_bytes(std::string_view text, const std::string& file) {
     const auto part = text.substr(start, end - start);
     if (printable(part) != part)
       return Error{csv_place(file, line_of(text, start)),
-                   "is not text in UTF-8, or holds control characters",
+                   "is not UTF-8 text, or has control characters",
                    "give a CSV file; iconv -t utf-8 converts another encoding"};
     start = end + 1;
   }
@@ -193,8 +193,8 @@ void keep_first(Errors& errors, std::size_t most, const std::string& file) {
   if (errors.size() <= most) return;
   const auto more = errors.size() - most;
   errors.resize(most);
-  errors.push_back({printable(file), fmt::format("and {} more problems of this kind", more),
-                    "mend these first"});
+  errors.push_back(
+      {printable(file), fmt::format("and {} more problems like this", more), "fix these first"});
 }
 
 Result<Csv> parse_csv(std::string_view text, const std::string& file) {

@@ -26,8 +26,8 @@ struct Csv {
 };
 
 // RFC 4180, with the freedoms that programs take: LF, CRLF or CR, a byte order mark, empty lines.
-// file is for messages. Every problem is told, each with its line; a text that is not UTF-8 or has
-// no header is one.
+// file is for messages. Every problem is told, each with its line; a string that is not UTF-8 or
+// has no header is one.
 Result<Csv> parse_csv(std::string_view text, const std::string& file);
 
 // A text, a number or nothing.
@@ -51,7 +51,7 @@ class CsvCell {
 };
 
 // Writes a table, of which the first row is the header. A row is a line, with control characters as
-// \xNN. No spreadsheet takes a cell for a formula: a text that looks like one gets an apostrophe
+// \xNN. No spreadsheet takes a cell for a formula: a string that looks like one gets an apostrophe
 // before it, which parse_csv takes away again.
 class CsvWriter {
  public:

@@ -60,7 +60,7 @@ Status check_new(const fs::path& folder) {
   if (!fs::exists(folder, code)) return {};
   if (!fs::is_directory(folder, code)) return file_error(folder, "cannot create", EEXIST);
   if (fs::is_empty(folder, code) && !code) return {};
-  return Error{printable(folder.string()), "is there and not empty", "name a new folder"};
+  return Error{printable(folder.string()), "exists and is not empty", "name a new folder"};
 }
 
 // "out/" names the folder "out", and ".." has a name too.
@@ -99,7 +99,7 @@ Result<DraftFile> DraftFile::create(const fs::path& path, Name name) {
     if (name != Name::locked) break;
     // Where nothing can be locked, nobody can tell.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      return Error{printable(temp.string()), "another program is writing it",
+      return Error{printable(temp.string()), "another program is writing to it",
                    "wait for it, or name another place"};
     // Between the two its writer may have published it: then it is no draft any more.
     if (is_at(file.get(), temp)) break;

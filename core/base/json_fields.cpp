@@ -54,7 +54,8 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size
   if (!*size) return std::optional<std::string>();
   if (**size > static_cast<off_t>(limit))
     return Error{printable(path.string()),
-                 fmt::format("has {} bytes: too large to be ours", **size), "move it away"};
+                 fmt::format("has {} bytes: too large to be a file of orch", **size),
+                 "move it away"};
   auto text = read_file(path, limit);
   if (!text) return text.error();
   return std::optional(std::move(*text));
@@ -122,7 +123,7 @@ const Json& Fields::value(std::string_view key) const {
 std::string Fields::text(std::string_view key) {
   const auto& held = value(key);
   if (const auto* text = held.get_ptr<const std::string*>()) return *text;
-  complain(fmt::format("'{}' is not a text", key));
+  complain(fmt::format("'{}' is not a string", key));
   return {};
 }
 
@@ -140,14 +141,14 @@ std::int64_t Fields::whole(std::string_view key, std::int64_t least, std::int64_
   if (number >= static_cast<double>(least) && number <= static_cast<double>(most) &&
       number == std::floor(number))
     return static_cast<std::int64_t>(number);
-  complain(fmt::format("'{}' is not a whole number from {} to {}", key, least, most));
+  complain(fmt::format("'{}' is not an integer from {} to {}", key, least, most));
   return least;
 }
 
 bool Fields::flag(std::string_view key) {
   const auto& held = value(key);
   if (held.is_boolean()) return held.get<bool>();
-  complain(fmt::format("'{}' is neither true nor false", key));
+  complain(fmt::format("'{}' is not true or false", key));
   return false;
 }
 
@@ -163,7 +164,7 @@ std::vector<std::string> Fields::texts(std::string_view key) {
       good = good && text;
     }
   }
-  if (!good) complain(fmt::format("'{}' is not a list of texts", key));
+  if (!good) complain(fmt::format("'{}' is not a list of strings", key));
   return out;
 }
 

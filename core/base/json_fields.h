@@ -21,8 +21,8 @@ Result<bool> is_plain_file(const fs::path& path);
 // be read or is larger than limit bytes is an error.
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit);
 
-// JSON whose nesting is sane; discarded otherwise, and where it is no JSON: to be parsed by nothing
-// else, where somebody else may have written it. Json: nlohmann::json, or ordered_json.
+// JSON whose nesting is sane; discarded otherwise, and where it is not JSON: to be parsed by
+// nothing else, where somebody else may have written it. Json: nlohmann::json, or ordered_json.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text);
 

@@ -6,9 +6,9 @@
 
 namespace orch {
 
-// Writes indented JSON straight into a text: for what is written ten thousand times, where building
-// a document first costs ten times as much. The caller keeps the nesting right and the keys plain:
-// they are written as they are.
+// Writes indented JSON straight into a string: for what is written ten thousand times, where
+// building a document first costs ten times as much. The caller keeps the nesting right and the
+// keys plain: they are written as they are.
 class JsonWriter {
  public:
   JsonWriter() { out_.reserve(2048); }

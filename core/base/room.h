@@ -11,7 +11,7 @@ namespace orch {
 
 std::string host_name();  // "localhost" where it has none
 
-// "Key:   123 kB" of a text as /proc has it, in bytes.
+// "Key:   123 kB" of a string as /proc has it, in bytes.
 std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key);
 
 // Host memory that this process may still take, and what bounds it: what the machine has left

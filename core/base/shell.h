@@ -8,7 +8,7 @@
 
 namespace orch {
 
-// A program to run: words, never a text for a shell to take apart.
+// A program to run: words, never a string for a shell to take apart.
 struct Command {
   std::vector<std::string> argv;  // the first is looked for in PATH
   fs::path directory = {};        // to run it in; empty: ours

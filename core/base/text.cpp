@@ -148,7 +148,7 @@ std::string shell_quote(std::string_view text) {
 
 namespace {
 
-// Of the name that begins a text: letters, digits and '_', no digit first.
+// Of the name that begins a string: letters, digits and '_', no digit first.
 std::size_t name_length(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size() &&

@@ -69,7 +69,7 @@ std::string without_numbers(std::string_view text);
 std::string shell_quote(std::string_view text);
 
 // A word of a shell in which $NAME and ${NAME} are filled in and nothing else is special; nothing
-// for a text in which a '$' stands before anything but a name. "$$" is a dollar.
+// for a string in which a '$' stands before anything but a name. "$$" is a dollar.
 std::optional<std::string> shell_expand(std::string_view text);
 
 // Control characters as \xNN, so that a hostile string neither moves the cursor nor breaks a line.

@@ -54,7 +54,7 @@ std::vector<std::string> choices(const CLI::Option& option) {
   return split(type.substr(from + 1, to - from - 1), ',');
 }
 
-// Whether a word that follows is a number, a day or a text of the user's own: nothing to offer.
+// Whether a word that follows is a number, a day or a string of the user's own: nothing to offer.
 bool is_free(const CLI::Option& option) {
   static const std::vector<std::string> places = {"INPUT", "PREFIX", "FOLDER", "PATH"};
   if (option.get_positional())

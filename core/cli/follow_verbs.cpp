@@ -7,23 +7,23 @@ namespace {
 
 // How runs are submitted again, and how long to wait for a scheduler that is away.
 void add_following(CLI::App& verb, follow::Options& to) {
-  add_count(verb, "--retries", to.retries, "Tries more for what fails for a passing reason", 0,
-            1000);
+  add_count(verb, "--retries", to.retries, "Number of retries after transient failures", 0, 1000);
   add_count(verb, "--at-a-time", to.at_a_time,
-            "Runs that may run at once, in all arrays together; 0: all", 0, 1e6);
-  add_count(verb, "--patience", to.patience_seconds,
-            "Seconds to wait for a scheduler that does not answer", 0, 1e6);
+            "Number of runs at a time, in all arrays together; 0: all", 0, 1e6);
+  add_count(verb, "--patience", to.patience_seconds, "Seconds to wait for the scheduler to answer",
+            0, 1e6);
   add_count(verb, "--settle", to.settle_seconds,
-            "Seconds before a job without a trace counts as lost", 0, 1e6);
+            "Seconds before a job that the scheduler does not know counts as lost", 0, 1e6);
   add_count(verb, "--hang", to.hang_seconds,
-            "No progress for so many seconds (and twenty steps' time) is a hang", 1, 1e7);
+            "Seconds without progress (and at least twenty steps' time) that count as a hang", 1,
+            1e7);
   verb.add_flag("--cancel-hung", to.cancel_hung,
                 "Cancel runs without progress, and submit them again");
 }
 
 void add_trust(CLI::App& verb, follow::Options& to) {
   verb.add_flag("--trust", to.trust,
-                "Take run folders of other users, and scripts changed since they were submitted");
+                "Trust run folders of other users, and scripts changed since they were submitted");
 }
 
 void add_targets(CLI::App& verb, app::FollowArguments& to) {
@@ -42,7 +42,8 @@ void declare_status(CLI::App& verb, app::FollowArguments& to) {
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
   add_count(verb, "--hang", to.options.hang_seconds,
-            "No progress for so many seconds (and twenty steps' time) is a hang", 1, 1e7);
+            "Seconds without progress (and at least twenty steps' time) that count as a hang", 1,
+            1e7);
 }
 
 void declare_watch(CLI::App& verb, app::FollowArguments& to) {
@@ -55,8 +56,8 @@ void declare_again(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   add_following(verb, to.options);
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
-  verb.add_flag("--detach", to.detach, "Submit and leave");
-  verb.add_flag("--over-budget", to.options.over_budget, "Submit also what goes over the budget");
+  verb.add_flag("--detach", to.detach, "Submit and exit");
+  verb.add_flag("--over-budget", to.options.over_budget, "Submit even if the budget is exceeded");
 }
 
 void declare_cancel(CLI::App& verb, app::FollowArguments& to) {
@@ -70,10 +71,10 @@ void declare_cancel(CLI::App& verb, app::FollowArguments& to) {
 void declare_logs(CLI::App& verb, app::LogsArguments& to) {
   verb.add_option("RUN", to.run, "Run id, its beginning or hash, or a run folder")->required();
   add_runs(verb, to.runs);
-  verb.add_flag("-f,--follow", to.follow, "Go on as it grows, until the attempt ends");
-  add_count(verb, "--rank", to.rank, "Only the lines of this rank", 0, 1e7);
-  add_count(verb, "--attempt", to.attempt, "Another attempt than the last", 1, 1e7);
-  add_count(verb, "--lines", to.lines, "Lines of its end; 0: all of it", 0, 1e12);
+  verb.add_flag("-f,--follow", to.follow, "Follow the log until the attempt ends");
+  add_count(verb, "--rank", to.rank, "Only lines of this rank", 0, 1e7);
+  add_count(verb, "--attempt", to.attempt, "Number of the attempt (default: the last)", 1, 1e7);
+  add_count(verb, "--lines", to.lines, "Number of lines from the end; 0: all", 0, 1e12);
 }
 
 void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
@@ -101,11 +102,10 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
       verb, "--take", to.take,
       "Number of runs to submit, best first, of each size, sequence length and machine; 0: all", 0,
       1e9);
-  verb.add_flag("--again", to.plan.options.again,
-                "Run what has finished once more, as another repeat");
-  verb.add_flag("--oom", to.oom, "Submit also what should not fit the memory");
-  verb.add_flag("--over-budget", to.options.over_budget, "Submit also what goes over the budget");
-  verb.add_flag("--detach", to.detach, "Submit and leave; orch watch follows");
+  verb.add_flag("--again", to.plan.options.again, "Run finished runs once more, as another repeat");
+  verb.add_flag("--oom", to.oom, "Submit also runs that are estimated not to fit the memory");
+  verb.add_flag("--over-budget", to.options.over_budget, "Submit even if the budget is exceeded");
+  verb.add_flag("--detach", to.detach, "Submit and exit; orch watch follows");
   verb.add_flag("--no-calibrate", to.no_calibrate,
                 "Do not measure this machine before its first run");
   add_trust(verb, to.options);

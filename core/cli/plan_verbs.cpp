@@ -7,7 +7,7 @@ namespace {
 void add_start(CLI::App& verb, std::optional<Date>& start) {
   verb.add_option_function<std::string>(
           "--start", [&start](const std::string& text) { start = parse_date(text); },
-          "The day the training begins, instead of the experiment's")
+          "First day of the training, instead of the experiment's start")
       ->check(date());
 }
 
@@ -20,8 +20,7 @@ void declare_plan(CLI::App& verb, app::PlanArguments& to) {
   verb.add_option("--where", to.where, "Keep runs for which this Lua expression is true");
   add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
   add_start(verb, to.options.start);
-  add_count(verb, "--max-runs", to.options.max_runs, "Refuse to expand more runs than this", 1,
-            1e9);
+  add_count(verb, "--max-runs", to.options.max_runs, "Largest number of runs to expand", 1, 1e9);
 }
 
 void declare_search(CLI::App& verb, app::SearchArguments& to) {
@@ -32,9 +31,10 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
            "Keep the experiment's own values of this field (repeatable)", "FIELD");
   add_list(verb, "--open", to.opening.open, "Try every value of this field, or of all (repeatable)",
            "FIELD");
-  verb.add_option("--where", to.where, "Only what this Lua expression is true for");
-  add_count(verb, "--top", to.top, "Entries of every list (10 by time, 3 of the others)", 1, 1000);
-  add_count(verb, "--threads", to.options.threads, "Threads; 0: one for each core", 0, 1024);
+  verb.add_option("--where", to.where, "Only configurations for which this Lua expression is true");
+  add_count(verb, "--top", to.top,
+            "Number of entries of each list (default: 10 by time, 3 of the others)", 1, 1000);
+  add_count(verb, "--threads", to.options.threads, "Number of threads; 0: one per core", 0, 1024);
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");
 }
 
@@ -59,10 +59,9 @@ void declare_probe(CLI::App& verb, app::ProbeArguments& to) {
   verb.add_option("--where", to.where,
                   "With FILE.lua: the best of the runs for which this is true");
   add_runs(verb, to.runs);
-  verb.add_option("-o,--output", to.output, "Folder of what the slices write")
-      ->capture_default_str();
-  auto* prepare =
-      verb.add_flag("--prepare", to.prepare, "Only write the slices, to be run on another machine");
+  verb.add_option("-o,--output", to.output, "Output folder of the slices")->capture_default_str();
+  auto* prepare = verb.add_flag("--prepare", to.prepare,
+                                "Only write the slices, to run them on another machine");
   verb.add_flag("--show", to.show, "Only read what they wrote")->excludes(prepare);
 }
 

@@ -10,11 +10,12 @@ void add_common(CLI::App& verb, app::RecordArguments& to) {
       verb, "--set", to.set,
       "What a log or a table does not say, name=value; of an experiment, path=value (repeatable)",
       "NAME=VALUE");
-  verb.add_option("--cluster", to.cluster, "Where logs and rows of no known site ran")
+  verb.add_option("--cluster", to.cluster, "Cluster of logs and rows without a known site")
       ->type_name("NAME");
   add_list(verb, "--patterns", to.patterns, "Patterns of another framework's logs (repeatable)",
            "FILE.lua");
-  verb.add_option("-o,--output", to.output, "A file instead of the terminal")->type_name("FILE");
+  verb.add_option("-o,--output", to.output, "Output file, instead of the terminal")
+      ->type_name("FILE");
   to.common.screen = stdout_screen();
 }
 
@@ -28,11 +29,13 @@ void declare_ingest(CLI::App& verb, app::IngestArguments& to) {
 }
 
 void declare_compare(CLI::App& verb, app::CompareArguments& to) {
-  verb.add_option("WHAT", to.records.words, "Two or more; the others are held against the first")
+  verb.add_option("WHAT", to.records.words,
+                  "Two or more; the first is what the others are compared with")
       ->required();
-  add_list(verb, "--in", to.in, "Choose from this: a table, logs, a folder (repeatable)", "PATH");
+  add_list(verb, "--in", to.in,
+           "Where to choose from: a table, logs, a folder of runs (repeatable)", "PATH");
   add_runs(verb, to.records.runs);
-  verb.add_flag("--same-size", to.same_size, "Times as if all models had the first one's FLOPs");
+  verb.add_flag("--same-size", to.same_size, "Scale times to the FLOPs of the first model");
   add_common(verb, to.records);
   add_format(verb, to.records.common, {"table", "md", "csv", "json"});
 }
@@ -44,11 +47,10 @@ void declare_report(CLI::App& verb, app::ReportArguments& to) {
   add_runs(verb, to.records.runs);
   add_count(verb, "--top", to.top,
             "Rows on the terminal; 0 shows all (default: 20, all of a table)", 0, 1e9);
-  verb.add_flag("--open", to.open, "Open it in the browser");
-  verb.add_flag("--attach", to.attach,
-                "With the texts of the experiment's and the clusters' files");
+  verb.add_flag("--open", to.open, "Open the page in the browser");
+  verb.add_flag("--attach", to.attach, "Include the files of the experiment and the clusters");
   verb.add_option("--watch", to.watch,
-                  "Write the page again every so many seconds while runs go on; it reloads itself")
+                  "Seconds between updates of the page while runs go on; it reloads itself")
       ->check(whole_number(1, 86400))
       ->type_name("SECONDS");
   add_common(verb, to.records);

@@ -78,7 +78,7 @@ bool Terminal::can_ask() const { return isatty(0) != 0 && isatty(2) != 0; }
 
 bool Terminal::confirm(const std::string& question) {
   if (!can_ask()) {
-    note(question + "\nnothing was done: there is no terminal to ask on; -y does it\n");
+    note(question + "\nnothing was done: no terminal to ask on; -y submits without asking\n");
     return false;
   }
   note(question + " [y/N] ");

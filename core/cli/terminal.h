@@ -7,9 +7,9 @@ namespace orch::cli {
 
 show::Screen stdout_screen();
 
-// stdout for the answer, stderr for the rest. What files and names brought into a text cannot steer
-// a terminal: control characters but line breaks, tabs and our own colours are shown as \xNN, in
-// pipes too.
+// stdout for the answer, stderr for the rest. What files and names brought into a string cannot
+// steer a terminal: control characters but line breaks, tabs and our own colours are shown as \xNN,
+// in pipes too.
 class Terminal : public app::Console {
  public:
   void print(const std::string& text) override;

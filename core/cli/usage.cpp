@@ -69,7 +69,7 @@ CLI::Validator whole_number(double min, double max) {
       [min, max](const std::string& text) -> std::string {
         const auto number = number_from<double>(text);
         if (number && *number >= min && *number <= max && *number == std::floor(*number)) return {};
-        return fmt::format("'{}' is not a whole number from {} to {}", printable(text), min, max);
+        return fmt::format("'{}' is not an integer from {} to {}", printable(text), min, max);
       },
       "");
 }
@@ -86,9 +86,7 @@ void add_runs(CLI::App& verb, std::string& to) {
   verb.add_option("--runs", to, "Folder of the run folders")
       ->capture_default_str()
       ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.empty() ? "no folder is named" : std::string();
-          },
+          [](const std::string& text) { return text.empty() ? "no folder given" : std::string(); },
           ""));
 }
 
@@ -106,7 +104,7 @@ CLI::Validator date() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
         if (parse_date(text)) return {};
-        return fmt::format("'{}' is not a day of the calendar, as in 2026-12-01", printable(text));
+        return fmt::format("'{}' is not a date of the calendar, as in 2026-12-01", printable(text));
       },
       "YYYY-MM-DD");
 }
@@ -155,7 +153,7 @@ Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,
 
 void declare_help(CLI::App& verb, HelpArguments& to) {
   verb.add_option("VERB", to.verb, "One of the verbs");
-  verb.add_flag("--man", to.man, "All of it, as the source of a manual page");
+  verb.add_flag("--man", to.man, "The whole help as the source of a manual page");
 }
 
 app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,

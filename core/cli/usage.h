@@ -14,7 +14,7 @@ CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
-// An option that takes a whole number. --help shows what it is without, unless that is none of
+// An option that takes an integer. --help shows what it is without, unless that is none of
 // these.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, const char* name, Number& to, const char* help, double min,

@@ -100,7 +100,7 @@ void check_levels(const Run& run, const RampUp& rampup, Problems& reasons) {
     fix += ", or set fewer_nodes = true to begin on fewer nodes";
   reasons.push_back(
       {"batch.rampup",
-       fmt::format("level {} of {}, global batch {}, is no multiple of {}",
+       fmt::format("level {} of {}, global batch {}, is not a multiple of {}",
                    bad - levels.begin() + 1, levels.size() + 1, bad->global_batch, product),
        fix});
 }
@@ -137,7 +137,7 @@ void check_rampup(const Run& run, Problems& reasons, Problems& warnings) {
                        fmt::format("takes {} samples, and the training ends after {}",
                                    group_digits(static_cast<double>(rampup.samples)),
                                    group_digits(run.samples())),
-                       "choose fewer samples, or more tokens"});
+                       "use fewer samples, or more tokens"});
   check_levels(run, rampup, reasons);
   const auto full_pipe =
       run.layout.pipeline_parallel * run.batch.micro_batch * run.layout.data_parallel;
@@ -182,10 +182,9 @@ void check_choices(const Run& run, Problems& reasons) {
 void check_warmup(const Run& run, Problems& reasons, Problems& warnings) {
   const auto warmup = run.training.warmup_steps;
   const auto complain = [&](std::int64_t steps, Problems& to) {
-    to.push_back(
-        {"training.warmup_steps",
-         fmt::format("the learning rate rises for {} steps, but the run has {}", warmup, steps),
-         fmt::format("use at most {}, or train for more steps", steps)});
+    to.push_back({"training.warmup_steps",
+                  fmt::format("warmup_steps is {}, but the run has {} steps", warmup, steps),
+                  fmt::format("use at most {}, or train for more steps", steps)});
   };
   if (warmup == 0) return;
   if (const auto all = run.steps_of_all_tokens(); warmup > all)
@@ -236,7 +235,7 @@ void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>
   const auto most = calendar.most_nodes();
   if (most && run.nodes > *most)
     reasons.push_back({"availability",
-                       fmt::format("{} nodes, and at most {} are ever there", run.nodes, *most),
+                       fmt::format("{} nodes, but at most {} are ever available", run.nodes, *most),
                        *most > 0 ? fmt::format("use {} nodes, or add a window that has more", *most)
                                  : "add a window that has some"});
 }
@@ -246,8 +245,7 @@ Status check_dates(const Experiment& experiment) {
   const auto& start = experiment.calendar.start;
   const auto place = experiment.file + ": budget.deadline";
   if (deadline && !start)
-    return Error{place, "there is no start to count from",
-                 "write start = \"YYYY-MM-DD\", or give --start"};
+    return Error{place, "no start date is given", "write start = \"YYYY-MM-DD\", or give --start"};
   if (deadline && *deadline < *start)
     return Error{
         place,

@@ -48,7 +48,7 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
 Estimate parse_estimate(Fields& fields) {
   Estimate out;
   const auto fit = parse_fit(fields.text("fit"));
-  if (!fit) fields.complain("'fit' is none that a run has");
+  if (!fit) fields.complain("'fit' is invalid");
   out.fit = fit.value_or(Fit::fits);
   for (const auto& [name, member] : kEstimateNumbers) out.*member = fields.number_or(name, 0);
   for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})

@@ -83,10 +83,10 @@ void warn_of_experts(const Frame& frame, Run& run) {
   for (const auto& axis : frame.model().space.axes)
     if (axis.fields.front() == "expert_parallel" &&
         axis.points.front().front() != Value(std::int64_t{1}))
-      run.warnings.push_back(
-          {"expert_parallel",
-           fmt::format("{} deals no experts: each rank has all of them", run.strategy->name),
-           "use megatron, or expert_parallel = 1"});
+      run.warnings.push_back({"expert_parallel",
+                              fmt::format("{} has no expert parallelism: each rank has all experts",
+                                          run.strategy->name),
+                              "use megatron, or expert_parallel = 1"});
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   const auto several = [](const auto& cluster) { return cluster->partitions.size() > 1; };
   if (!frame.given(Field::partition) && !clusters.empty() &&
       std::all_of(clusters.begin(), clusters.end(), several))
-    return Error{place, fmt::format("missing: {} has several", clusters.front()->name),
+    return Error{place, fmt::format("missing: {} has several partitions", clusters.front()->name),
                  "one of: " + join(names, ", ")};
   for (const auto& wanted : given_texts(frame, Field::partition))
     if (!contains(names, wanted) && !names.empty())

@@ -127,18 +127,18 @@ void check_heads(const Model& model, std::vector<Error>& reasons) {
   const auto rotated = model.latent() ? model.rope_dim : model.head_dim;
   if (model.rope && rotated % 2 != 0)
     reasons.push_back(
-        {"head_dim", fmt::format("rotations turn pairs, and a head is {} wide", rotated),
+        {"head_dim", fmt::format("rotary embeddings need an even head_dim, not {}", rotated),
          fmt::format("try {} = {}", model.latent() ? "rope_dim" : "head_dim", rotated + 1)});
   if (model.rope && model.alibi)
-    reasons.push_back({"alibi", "positions as rotations and as slopes", "choose rope or alibi"});
+    reasons.push_back({"alibi", "rope and alibi are both set", "choose one of them"});
 }
 
 void check_latent(const Model& model, std::vector<Error>& reasons) {
   if (!model.latent() && (model.q_rank > 0 || model.rope_dim > 0))
     reasons.push_back({"kv_rank", "q_rank and rope_dim are of latent attention, and kv_rank is 0",
-                       "say kv_rank, or neither of them"});
+                       "set kv_rank, or neither of them"});
   if (model.latent() && (model.rope_dim == 0 || model.value_dim == 0))
-    reasons.push_back({"kv_rank", "latent attention needs rope_dim and value_dim", "say both"});
+    reasons.push_back({"kv_rank", "latent attention needs rope_dim and value_dim", "set both"});
   if (model.rope_factor != 1 && model.rope_low >= model.rope_high)
     reasons.push_back(
         {"rope_low", fmt::format("{} is not below rope_high = {}", model.rope_low, model.rope_high),

@@ -33,14 +33,15 @@ namespace orch::plan {
   X(bool, qk_norm, false, 0, 0, "norms of each head's queries and keys")                         \
   X(bool, tied, false, 0, 0, "the head is the word embedding")                                   \
   X(double, norm_epsilon, 1e-5, 1e-12, 1, "added under the norms' root")                         \
-  X(double, rope_theta, 10'000, 1, 1e12, "base of the rotations' lengths")                       \
-  X(double, rope_factor, 1, 1, 1e6, "stretches long rotations (Llama 3.1)")                      \
-  X(double, rope_low, 1, 1e-3, 1e6, "turns below which they are stretched")                      \
-  X(double, rope_high, 4, 1e-3, 1e6, "turns above which they are not")                           \
-  X(std::int64_t, rope_original, 8192, 1, 100'000'000, "tokens before the stretching")           \
+  X(double, rope_theta, 10'000, 1, 1e12, "base of the rotary embedding (theta)")                 \
+  X(double, rope_factor, 1, 1, 1e6, "factor of the rotary scaling of Llama 3.1")                 \
+  X(double, rope_low, 1, 1e-3, 1e6, "low_freq_factor of the rotary scaling")                     \
+  X(double, rope_high, 4, 1e-3, 1e6, "high_freq_factor of the rotary scaling")                   \
+  X(std::int64_t, rope_original, 8192, 1, 100'000'000,                                           \
+    "sequence length before the rotary scaling")                                                 \
   X(std::int64_t, experts, 0, 0, 1'000'000, "experts of a layer")                                \
-  X(std::int64_t, experts_per_token, 0, 0, 1'000'000, "that a token visits")                     \
-  X(std::int64_t, shared_experts, 0, 0, 1'000'000, "that every token visits")                    \
+  X(std::int64_t, experts_per_token, 0, 0, 1'000'000, "experts per token")                       \
+  X(std::int64_t, shared_experts, 0, 0, 1'000'000, "experts that every token visits")            \
   X(std::int64_t, expert_hidden, 0, 0, 100'000'000, "width inside an expert")                    \
   X(std::int64_t, dense_layers, 0, 0, 100'000, "first layers without experts")                   \
   X(bool, router_bias, false, 0, 0, "the router has a bias per expert")                          \

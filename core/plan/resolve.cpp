@@ -264,7 +264,7 @@ Result<Value> Resolver::lookup(std::string_view name) {
   const int field = frame_.index(name);
   if (field >= 0) return get(field);
   if (is_layout(name)) return Value(std::int64_t{1});
-  return Error{printable(name), "a run has no such field",
+  return Error{printable(name), "no such field of a run",
                suggestion(name, readable_fields(*frame_.strategy()))};
 }
 

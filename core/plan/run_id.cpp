@@ -18,7 +18,7 @@ class Lines {
     out_.reserve(kUsual);
     out_ += fmt::format("rule={}\n", kRule);
   }
-  // The length goes before a text, so that no text can look like another line.
+  // The length goes before a string, so that no text can look like another line.
   void add(std::string_view section, std::string_view name, const Value& value) {
     if (!section.empty()) (out_ += section) += '.';
     (out_ += name) += '=';

@@ -144,7 +144,7 @@ std::string Reader::text(std::string_view name, bool required) {
   const auto found = json_.find(std::string(name));
   const auto* held = found == json_.end() ? nullptr : found->get_ptr<const std::string*>();
   if (held && (!required || !held->empty())) return *held;
-  if (required || found != json_.end()) complain(name, held ? "is empty" : "is not a text");
+  if (required || found != json_.end()) complain(name, held ? "is empty" : "is not a string");
   return {};
 }
 
@@ -182,7 +182,7 @@ void Reader::read_strategy() {
   strategy->backend = text("backend", true);
   strategy->backend_version = text("backend_version");
   if (!is_plain_name(strategy->backend) && !strategy->backend.empty())
-    complain("backend", fmt::format("'{}' is no backend's name", printable(strategy->backend)));
+    complain("backend", fmt::format("'{}' is not a backend", printable(strategy->backend)));
   std::vector<Value> values;
   for (const auto& [name, held] : section("settings").items()) {
     Param param;
@@ -263,7 +263,7 @@ Result<Run> Reader::read() {
   read_args();
   if (run_.stack.empty()) run_.stack = default_stack(run_);
   if (run_.tokens == 0 && run_.steps == 0)
-    complain("tokens", "nothing to train: neither tokens nor steps", "ask for one of them");
+    complain("tokens", "neither tokens nor steps are given", "give one of them");
   if (!errors_.empty()) return errors_;
   std::vector<Error> wrong;
   check_sizes(run_, wrong);
@@ -338,7 +338,7 @@ Status check_frozen(const std::string& text, const fs::path& file) {
   const auto run = parse_run(text, place);
   if (!run) return run.error();
   if (run->id == fs::weakly_canonical(file).parent_path().filename().string()) return {};
-  return Error{place, "is not the file that this folder was made with",
+  return Error{place, "is not the file that this folder was written with",
                "plan the experiment again, or put the folder's own run.json back"};
 }
 

@@ -15,8 +15,8 @@ namespace orch::plan {
 // supervisor, trainers. Needs no backend and no cluster file.
 std::string run_json(const Run& run);
 
-// Back from its text, with every problem at once; place is the file, for messages. What is not said
-// is as by default. One that was changed after it was written is refused; one by hand has no
+// Back from its text, with every problem at once; place is the file, for messages. What is not
+// given is as by default. One that was changed after it was written is refused; one by hand has no
 // checksum. Warnings are not in it.
 Result<Run> parse_run(const std::string& text, const std::string& place);
 Result<Run> read_run(const fs::path& file);

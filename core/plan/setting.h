@@ -84,7 +84,7 @@ struct CommonSettings {
                            "ranks that share each sample (planned, not trained here)", 1,
                            kManyRanks};
   Choice recompute{"recompute",
-                   "what backward computes again instead of keeping it",
+                   "what the backward pass recomputes instead of storing it",
                    {"none", "full", "selective"}};
   Choice dtype{
       "dtype",
@@ -92,11 +92,12 @@ struct CommonSettings {
       "(planned, not trained here)",
       {"bf16", "fp16", "fp32", "tf32", "fp8"}};
   Choice optimizer{"optimizer",
-                   "adamw keeps two moments, adafactor their row and column means",
+                   "adamw stores two moments, adafactor the means of their rows and columns",
                    {"adamw", "adafactor"}};
   Flag flash_attention{
       "flash_attention",
-      "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false};
+      "attention that does not store the scores; by default true in 16 bits on GPUs since 2020",
+      false};
   Flag fused_kernels{"fused_kernels", "softmax with mask and scale in one kernel", false};
   // Our own trainers fuse it anyway.
   Choice cross_entropy{

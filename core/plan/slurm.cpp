@@ -79,11 +79,11 @@ Status check_option(std::string_view value, const std::string& place) {
     const auto field = bare == "signal"          ? "signal_seconds"
                        : bare == "cpus-per-task" ? "cpus_per_gpu"
                                                  : bare;
-    return Error{place, fmt::format("{} has a field of its own", name),
-                 fmt::format("leave it out here and set '{}'", field)};
+    return Error{place, fmt::format("{} has its own field", name),
+                 fmt::format("remove it here and set '{}'", field)};
   }
   if (contains(kOurs, bare))
-    return Error{place, fmt::format("{} is written by orch itself", name), "leave it out"};
+    return Error{place, fmt::format("{} is set by orch", name), "leave it out"};
   return {};
 }
 
@@ -178,7 +178,7 @@ Status check_environment_name(std::string_view text, const std::string& place) {
                  "use capitals; only names that end in _proxy may do without"};
   if (contains(kShellsOwn, text) || text.starts_with("BASH") || text.starts_with("SLURM_") ||
       (text.starts_with("ORCH_") && !contains(kSettings, text)))
-    return Error{place, fmt::format("'{}' is set by the shell, by SLURM or by orch", text),
+    return Error{place, fmt::format("'{}' is reserved: the shell, SLURM or orch sets it", text),
                  "leave it out"};
   return {};
 }
@@ -202,7 +202,7 @@ bool holds_password(std::string_view value) {
 
 namespace {
 
-// In the word of a shell that a text expands to, names are in braces and any other dollar is
+// In the word of a shell that a string expands to, names are in braces and any other dollar is
 // escaped.
 std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
@@ -259,16 +259,16 @@ Error unset_variable(const std::string& variable, const std::string& name, std::
 Status check_environment_value(std::string_view name, std::string_view value, bool expands,
                                const std::string& place) {
   if (value.find('\0') != std::string_view::npos)
-    return Error{place, "holds a zero byte", "remove it"};
+    return Error{place, "has a NUL byte", "remove it"};
   if (expands && !shell_expand(value))
-    return Error{place, fmt::format("'{}' has a '$' that begins no name", printable(value)),
+    return Error{place, fmt::format("'{}' has a '$' without a name", printable(value)),
                  "write $NAME or ${NAME}; $$ is a dollar"};
   // A path names the file that holds it, and may be known.
   const bool secret = is_secret_name(name) && !value.empty() && !value.starts_with('/');
   const bool filled_in = expands && value.find('$') != std::string_view::npos;
   if (filled_in || (!secret && !holds_password(value))) return {};
   return Error{
-      place, "looks like a secret, and every run's folder would show it",
+      place, "looks like a secret, and would be stored in every run folder",
       fmt::format("export it where orch is called, and write {} = expand \"${}\"", name, name)};
 }
 

@@ -15,7 +15,7 @@ namespace orch::plan {
 // which SLURM reads as "no limit".
 std::optional<double> parse_slurm_time(std::string_view text);
 
-// Whether a text can stand on an #SBATCH line as what the field of plan::Slurm says it is:
+// Whether a string can stand on an #SBATCH line as what the field of plan::Slurm says it is:
 // partition, account, qos, constraint, reservation, hint, gres, time, or one of options. An empty
 // text is fine ("do not say it"), but not as one of options. The errors carry the given place.
 Status check_sbatch_word(std::string_view field, std::string_view value, const std::string& place);

@@ -13,7 +13,7 @@
 namespace orch::plan {
 namespace {
 
-// "give a whole number from 1 to 65536".
+// "give an integer from 1 to 65536".
 std::string range_text(const Param& param) {
   const auto wanted = fmt::format("give {}", name(param.type));
   if (param.min == 0 && param.max == 0) return wanted;
@@ -42,8 +42,8 @@ Result<Value> conform_choice(const Param& param, const Value& value, const std::
 }  // namespace
 
 std::string_view name(ParamType type) {
-  static constexpr std::array kNames{"true or false", "a whole number", "a number", "a choice",
-                                     "a text"};
+  static constexpr std::array kNames{"true or false", "an integer", "a number", "a choice",
+                                     "a string"};
   return kNames[static_cast<std::size_t>(type)];
 }
 

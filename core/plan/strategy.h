@@ -27,7 +27,7 @@ struct Strategy {
 
 using StrategyPtr = std::shared_ptr<const Strategy>;
 
-// 8 and 8.0, but not 8.5 or a text; any finite number.
+// 8 and 8.0, but not 8.5 or a string; any finite number.
 std::optional<std::int64_t> whole_number(const Value& value);
 std::optional<double> number(const Value& value);
 

@@ -61,7 +61,7 @@ void check_rates(const Training& training, const std::string& place, Errors& err
 
 void check_dropout(std::string_view name, double share, const std::string& place, Errors& errors) {
   if (share >= 1)
-    errors.push_back({fmt::format("{}.{}", place, name), "1 would drop everything",
+    errors.push_back({fmt::format("{}.{}", place, name), "1 would drop all values",
                       "give a number from 0 to below 1, such as 0.1"});
 }
 
@@ -69,17 +69,17 @@ void check_split(const Training& training, const std::string& place, Errors& err
   const auto shares = shares_of(training.split);
   const auto shown = show(Value(training.split));
   if (!shares) {
-    errors.push_back({place + ".split", fmt::format("{} is not three shares", shown),
+    errors.push_back({place + ".split", fmt::format("{} is not a list of three shares", shown),
                       "write split = \"969,30,1\": of training, evaluation and test"});
     return;
   }
   if ((*shares)[0] == 0)
     errors.push_back({place + ".split", fmt::format("{} leaves nothing to train on", shown),
-                      "raise the first share, as in \"969,30,1\""});
+                      "increase the first share, as in \"969,30,1\""});
   if (training.evaluate_every > 0 && (*shares)[1] == 0)
     errors.push_back({place + ".evaluate_every",
-                      fmt::format("split {} holds nothing out to evaluate on", shown),
-                      "raise the second share, as in \"969,30,1\", or set evaluate_every = 0"});
+                      fmt::format("split {} leaves nothing for evaluation", shown),
+                      "increase the second share, as in \"969,30,1\", or set evaluate_every = 0"});
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ bool read_object(std::string_view line, std::vector<NamedText>& out);
 // The cells of a line of CSV, without the quotation marks around one.
 void split_cells(std::string_view line, std::vector<std::string_view>& out);
 
-// The beginning of a text, printable and at most so many bytes, with "…" where it was cut; never in
-// the middle of a UTF-8 character.
+// The beginning of a string, printable and at most so many bytes, with "…" where it was cut; never
+// in the middle of a UTF-8 character.
 std::string shortened(std::string_view text, std::size_t most);
 
 }  // namespace orch::record

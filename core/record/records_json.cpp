@@ -301,7 +301,7 @@ Result<std::vector<Record>> parse_records_json(const std::string& text, const st
   const auto json = parse_json<Json>(text);
   if (json.is_discarded()) return Error{place, "is not JSON", "orch ingest --format json makes it"};
   if (!json.is_object() || !json.contains("records") || !json["records"].is_array())
-    return Error{place, "holds no records", "orch ingest --format json makes such a file"};
+    return Error{place, "has no records", "orch ingest --format json makes such a file"};
   std::int64_t schema = 0;
   Reader{json}("schema", schema);
   if (schema != kRecordsSchema)
@@ -309,7 +309,7 @@ Result<std::vector<Record>> parse_records_json(const std::string& text, const st
   std::vector<Record> out;
   for (const auto& held : json["records"]) {
     if (!held.is_object())
-      return Error{place, fmt::format("record {} is no object", out.size() + 1),
+      return Error{place, fmt::format("record {} is not an object", out.size() + 1),
                    "orch ingest --format json makes such a file"};
     out.push_back(record_of(held));
   }

@@ -14,7 +14,7 @@ namespace orch::record {
 std::string records_json(const std::vector<Record>& records);
 
 // Back from it; place is the file, for messages. Keys that it does not know are fields of the run
-// where they hold a number, a text or a truth, and skipped elsewhere.
+// where they hold a number, a string or a truth, and skipped elsewhere.
 Result<std::vector<Record>> parse_records_json(const std::string& text, const std::string& place);
 
 }  // namespace orch::record

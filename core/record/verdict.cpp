@@ -45,7 +45,7 @@ std::string pending_reason(const std::string& word) {
       {"Dependency", "waiting for the phase before"},
       {"DependencyNeverSatisfied", "the phase before failed: never starts"},
       {"JobArrayTaskLimit", "as many run at a time as were allowed"},
-      {"BeginTime", "put back by SLURM, starts soon"},
+      {"BeginTime", "requeued by SLURM, starts soon"},
       {"JobHeldUser", "held by its user: scontrol release"},
       {"JobHeldAdmin", "held by an administrator"},
       {"launch_failed_requeued_held", "held: its launch failed; scontrol release"},
@@ -123,8 +123,8 @@ Verdict left(const Evidence& evidence) {
   if (evidence.steps > 0 && step >= evidence.steps) return {State::finished, Failure::none, ""};
   if (const auto verdict = confessed(evidence)) return *verdict;
   return {State::failed, Failure::early_exit,
-          fmt::format("left with code 0 after {} of {} steps; one that is done makes the file "
-                      "'finished' in its attempt's folder",
+          fmt::format("exited with code 0 after {} of {} steps; a trainer that is done writes the "
+                      "file 'finished' in the folder of its attempt",
                       step, evidence.steps)};
 }
 
@@ -152,14 +152,14 @@ Verdict silent_end(const Evidence& evidence, const JobFact& job) {
   // Not tried again by itself: a training that is done but could not say so would be repeated.
   if (job.state == "COMPLETED")
     return {State::failed, Failure::bad_exit,
-            "SLURM calls it completed, but the run folder has no word of its end", false};
+            "completed according to SLURM, but the run folder does not say how it ended", false};
   if (const auto verdict = confessed(evidence)) return *verdict;
   const auto code = job.exit_code.value_or(1);
   if (code == kBadNodes) return {State::failed, Failure::node, "bad nodes", false};
   if (code == kStopped) return {State::stopped, Failure::none, "", false};
   if (code == kLeft)
-    return {State::failed, Failure::early_exit, "the trainer left with code 0 too early", false};
-  return {State::failed, Failure::bad_exit, fmt::format("the job left with exit code {}", code),
+    return {State::failed, Failure::early_exit, "the trainer exited with code 0 too early", false};
+  return {State::failed, Failure::bad_exit, fmt::format("the job exited with code {}", code),
           false};
 }
 
@@ -215,8 +215,8 @@ Verdict judge(const Evidence& evidence) {
   if (!evidence.executor_answered) return without_answer(last);
   if (last)
     return {State::failed, Failure::lost,
-            "the scheduler does not know the job any more, and it did not say how it ended", false};
-  return {State::failed, Failure::lost, "the scheduler does not know the job, and it never began",
+            "the scheduler no longer knows the job, and it did not record how it ended", false};
+  return {State::failed, Failure::lost, "the scheduler does not know the job, and it never started",
           false};
 }
 

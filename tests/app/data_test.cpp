@@ -39,7 +39,7 @@ TEST_CASE("weights that are not there are neither exported nor imported", "[app]
   out.output = (desk.root() / "exported").string();
   const auto exported = desk(app::export_command, out);
   CHECK(exported.exit == Exit::error);
-  CHECK(exported.notes_have("no checkpoint here that is whole"));
+  CHECK(exported.notes_have("no complete checkpoint"));
   const auto imported =
       desk(app::import_command, app::ImportArguments{desk.root().string(), out.output});
   CHECK(imported.exit == Exit::error);

@@ -52,7 +52,7 @@ std::vector<fs::path> rendered(const Desk& desk) {
   run.plan.options.runs = desk.runs();
   const auto said = desk(app::run_command, run);
   REQUIRE(said.exit == Exit::ok);
-  CHECK(said.has("stopped after rendering: there is no SLURM here"));
+  CHECK(said.has("stopped after rendering: SLURM not found"));
   std::vector<fs::path> out;
   for (const auto& entry : fs::directory_iterator(desk.root() / "runs/200b"))
     if (fs::exists(entry.path() / "run.json")) out.push_back(entry.path());

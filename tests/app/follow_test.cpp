@@ -71,7 +71,7 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
   const Bench bench;
   const auto none = bench.status();
   CHECK(none.exit == Exit::error);
-  CHECK(none.notes_have("no runs are there"));
+  CHECK(none.notes_have("no runs"));
 
   const auto ids = bench.planned("first", 6);
   bench.attempt("first/" + ids[0], 1, "finished");
@@ -238,7 +238,7 @@ TEST_CASE("what is not under way is neither cancelled, resumed nor watched", "[a
   CHECK(cancelled.asked.empty());
   for (const auto again : {app::resume_command, app::retry_command}) {
     const auto said = bench(again, bench.of({"idle"}));
-    CHECK(said.notes_have("idle: nothing is to be submitted"));
+    CHECK(said.notes_have("idle: nothing to submit"));
     CHECK(said.asked.empty());
   }
   const auto watched = bench(app::watch_command, bench.of({"idle"}));

@@ -173,7 +173,7 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   const auto dealt = desk(app::plan_command, run.plan);
   CHECK(dealt.exit == Exit::ok);
   CHECK(dealt.has("all megatron: expert_parallel=2"));
-  CHECK(dealt.has("fsdp deals no experts"));
+  CHECK(dealt.has("fsdp has no expert parallelism"));
   CHECK(dealt.has(
       "moe models are planned and estimated, not trained"));  // before anything is rendered
   const auto started = desk(app::run_command, run);

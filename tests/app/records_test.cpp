@@ -58,7 +58,7 @@ TEST_CASE("a log becomes a record with its median, its layout and an estimate", 
   CHECK(table.exit == Exit::ok);
   for (const auto* part :
        {"slow.out  megatron ", "step 1 dropped", "the log ends at step 40 of 100",
-        "neither the site nor the GPU is said"})
+        "neither the site nor the GPU is given"})
     CHECK(table.has(part));
 
   app::IngestArguments known{records(desk, {log.string()}, "json")};
@@ -128,7 +128,7 @@ TEST_CASE("rows of a table are chosen by their fields and paired", "[app][record
   CHECK(compare({"framwork=ddp", "zero_stage=1"}).notes_have("did you mean 'framework'?"));
   const auto empty = compare({"", "zero_stage=1"});
   CHECK(empty.exit == Exit::error);
-  CHECK(empty.notes_have("names nothing to compare"));
+  CHECK(empty.notes_have("found nothing to compare"));
 }
 
 TEST_CASE("a report is a page, and replaces nothing but a page", "[app][records]") {
@@ -151,7 +151,7 @@ TEST_CASE("a report is a page, and replaces nothing but a page", "[app][records]
               .has(part));
   const auto unknown =
       desk(app::report_command, app::ReportArguments{records(desk, {"nothing-like-it"}, "html")});
-  CHECK(unknown.notes_have("is no file, experiment, run, row or source"));
+  CHECK(unknown.notes_have("no file, experiment, run, row or published source"));
   asked.records.common.format = "json";
   asked.watch = 1;
   CHECK(desk(app::report_command, asked).exit == Exit::usage);
@@ -165,7 +165,7 @@ TEST_CASE("nothing is checked of runs that nobody started", "[app][records]") {
     expect = { tokens_per_second = { value = 2100, below = 0.05 } } })");
   const auto said = desk(app::check_command, records(desk, {file.string()}));
   CHECK(said.exit == Exit::error);
-  CHECK(said.notes_have("nothing is expected of a run that was started"));
+  CHECK(said.notes_have("no started run has an expectation"));
 }
 
 TEST_CASE("validate judges every row that it does not leave out", "[app][records]") {

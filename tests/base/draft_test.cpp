@@ -101,7 +101,7 @@ TEST_CASE("two locked drafts of a file are one too many", "[base][draft]") {
   REQUIRE(first);
   const auto second = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE_FALSE(second);
-  CHECK(second.error().front().fact == "another program is writing it");
+  CHECK(second.error().front().fact == "another program is writing to it");
   CHECK(fs::exists(place.root() / "file.tmp"));
 }
 

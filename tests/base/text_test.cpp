@@ -34,7 +34,7 @@ TEST_CASE("a plain word stays as it is, anything else is quoted for the shell", 
   CHECK(shell_quote("a\nb") == "'a\nb'");
 }
 
-TEST_CASE("of a text that expands, only names are special to the shell", "[base][text]") {
+TEST_CASE("of a string that expands, only names are special to the shell", "[base][text]") {
   CHECK(shell_expand("$WORK/a b") == "\"${WORK}/a b\"");
   CHECK(shell_expand("${A}b$C_1-$$5") == "\"${A}b${C_1}-\\$5\"");
   CHECK(shell_expand("`id` \"x\" \\") == "\"\\`id\\` \\\"x\\\" \\\\\"");

@@ -82,7 +82,7 @@ if [ -z "$skipped" ]; then
   exits 127 'without its loader it cannot start there'
   alike run experiments/200b.lua
   has "$out" '1=  megatron recompute=selective   4  12   8      1    192  tight ' 'the first table'
-  has "$out" 'stopped after rendering: there is no SLURM here' 'no SLURM'
+  has "$out" 'stopped after rendering: SLURM not found' 'no SLURM'
   same "$(cd runs && find . -name job.sbatch | sort)" \
     "$(cd "$root/$name/runs" && find . -name job.sbatch | sort)" 'the same folders'
   alike search experiments/200b.lua --format csv

@@ -152,7 +152,7 @@ fails 2 'a device' 'is not <name>.yaml' --from mine.csv -o /dev/stdout
 fails 2 'two places' 'excludes' --from mine.csv -o new.yaml --write
 echo notes >notes.yaml
 before=$(state_of .)
-fails 2 'a file of another kind' 'is no cluster' --from mine.csv -o notes.yaml
+fails 2 'a file of another kind' 'is not a cluster file' --from mine.csv -o notes.yaml
 fails 1 'no such folder' 'No such file' --from mine.csv -o nowhere/new.yaml
 fails 2 'an unknown option' '--writ' --from mine.csv --writ
 sed -i 's/a100-80g/a100-81g/' mine.csv

@@ -27,7 +27,7 @@ nightly good 'expect = { tokens_per_second = { value = 2100, below = 0.05 },
   peak_memory_bytes = { value = 1e6, above = 0.1 } },'
 orch check good.lua
 exits 1 'nothing has run'
-has "$err" 'nothing is expected of a run that was started' 'nothing has run'
+has "$err" 'no started run has an expectation' 'nothing has run'
 local_orch run good.lua -y
 exits 0 'the night'
 orch check good.lua

@@ -99,11 +99,11 @@ printf '{"text": "a"}\n{"text": \n' >torn.jsonl
 printf '{"body": "a"}\n' >other.jsonl
 printf 'x' | gzip >z.gz
 : >empty.txt
-refused 1 'number.jsonl:1' 'a number for a text' number.jsonl
+refused 1 'number.jsonl:1' 'a number for a string' number.jsonl
 refused 1 'torn.jsonl:2: is not JSON' 'a torn line' c.jsonl torn.jsonl
 refused 1 "has no 'text'" 'another key' other.jsonl
 refused 1 'is compressed' 'a compressed file' z.gz
-refused 1 'there is no text' 'an empty file' empty.txt
+refused 1 'the inputs have no text' 'an empty file' empty.txt
 refused 1 'missing.txt: cannot open' 'a missing file' a.txt missing.txt
 refused 1 'is not a file' 'a folder' .
 refused 1 'give byte, or the path' 'a missing tokenizer' a.txt --tokenizer nowhere.json

@@ -49,7 +49,7 @@ exits 1 'a step that is not there'
 has "$err" 'no whole checkpoint of step 5' 'a step that is not there'
 orch export run --step 0 -o newest
 exits 1 'a folder that is there'
-has "$err" 'is there and not empty' 'a folder that is there'
+has "$err" 'exists and is not empty' 'a folder that is there'
 orch export nowhere -o nothing
 exits 1 'no such run'
 . "$here/runs.sh"

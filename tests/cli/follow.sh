@@ -16,7 +16,7 @@ for verb in watch cancel resume retry; do
   has "$err" '3 runs begin like this' "$verb: a beginning that three have"
   orch "$verb" any --runs nowhere
   exits 1 "$verb: no runs"
-  has "$err" 'no runs are there' "$verb: no runs"
+  has "$err" 'no runs' "$verb: no runs"
 done
 orch watch idle
 exits 0 'watch when nothing runs'
@@ -34,7 +34,7 @@ for arguments in "resume idle" "resume -y --detach" "retry idle" "retry ${ids[0]
   # shellcheck disable=SC2086
   orch $arguments
   exits 0 "$arguments"
-  has "$err" 'idle: nothing is to be submitted; ' "$arguments"
+  has "$err" 'idle: nothing to submit; ' "$arguments"
   has "$err" 'only rendered: orch run idle.lua -y submits ' "$arguments"
 done
 rm -f runs/idle/lock
@@ -51,12 +51,12 @@ has "$err" 'there is no terminal to ask on; -y does it' 'retry without a termina
 orch retry "${ids[0]}" -y --patience 0
 if [ "$code" = 0 ]; then bad 'retry without a SLURM'; fi
 lacks "$err" 'a bug' 'retry without a SLURM'
-has "$err" 'there is no SLURM here' 'retry without a SLURM'
+has "$err" 'SLURM not found' 'retry without a SLURM'
 
 # Inspect.
 orch inspect idle
 exits 2 'inspect of an experiment'
-has "$err" 'takes one run' 'inspect of an experiment'
+has "$err" 'takes exactly one run' 'inspect of an experiment'
 orch inspect "${ids[1]}"
 exits 1 'inspect of what has not started'
 has "$err" 'has not started' 'inspect of what has not started'

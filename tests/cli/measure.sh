@@ -26,7 +26,7 @@ times() { grep -c . "$work/measured.log" 2>/dev/null || true; }
 # --- nothing to measure with
 orch calibrate --this-machine
 exits 1 'no measuring program'
-has "$err" 'there is no program that measures' 'no measuring program'
+has "$err" 'orch-measure not found' 'no measuring program'
 ORCH_MEASURE=$work/broken local_orch calibrate --this-machine
 exits 1 'a program that fails'
 has "$err" 'exited with code 7' 'a program that fails'

@@ -26,7 +26,7 @@ orch plan some.lua --where 'gpus =='
 exits 2 'a filter that is none'
 orch run some.lua --runs ''
 exits 2 'no folder'
-has "$err" 'no folder is named' 'no folder'
+has "$err" 'no folder given' 'no folder'
 
 # A name that is that of the index; a rule that nothing keeps; a step that never ends.
 sed 's/name = "[^"]*"/name = "index.jsonl"/' some.lua >index.lua

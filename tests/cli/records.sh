@@ -45,8 +45,8 @@ exits 1 "a log that is not there"
 head -c 4096 /dev/urandom >binary.out
 orch ingest empty.out binary.out slow.out
 exits 0 "what is no log does not spoil the others"
-has "$err" "passed over: empty.out: empty" "an empty file"
-has "$err" "passed over: binary.out" "a binary one"
+has "$err" "skipped: empty.out: empty" "an empty file"
+has "$err" "skipped: binary.out" "a binary one"
 orch ingest empty.out
 exits 1 "nothing but an empty file"
 printf 'CUDA out of memory \033[2J\033]0;owned\007 <script>alert(1)</script>\n' >>fast.out

@@ -1,11 +1,11 @@
 #!/bin/bash
-# How runs stand, in all formats, from folders alone: there is no SLURM here.
+# How runs stand, in all formats, from folders alone: SLURM not found.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 
 orch status
 exits 1 'no runs at all'
-has "$err" 'no runs are there' 'no runs at all'
+has "$err" 'no runs' 'no runs at all'
 has "$err" 'orch run FILE.lua makes some' 'no runs at all'
 
 planned first 6

@@ -12,7 +12,7 @@ same 'small.lua' "$(echo *)" 'plan writes nothing'
 orch run small.lua
 exits 0 run
 has "$out" '5 run folders written to runs/small/' run
-has "$out" 'there is no SLURM here' run
+has "$out" 'SLURM not found' run
 has "$out" 'next, on the cluster: cd runs/small/' run
 same 5 "$(whole runs/small)" run
 before=$(state_of runs)

@@ -40,10 +40,10 @@ END
 compare synthetic 'gpt { name = "t", layers = 2, hidden = 64, heads = 4, vocab = 500, seq = 32 }' '' 1e-5
 compare alibi 'bloom { name = "b", layers = 2, hidden = 64, heads = 4, vocab = 500, seq = 32 }' '' 1e-5
 # Three epochs of a small text, the last one apart.
-for ((i = 0; i < 60; i++)); do echo "line $i of a text that says $((i * i)) and ends"; done >text.txt
+for ((i = 0; i < 60; i++)); do echo "line $i of a string that says $((i * i)) and ends"; done >text.txt
 orch data build text.txt --output text --split-lines
 if [ "$code" = 0 ]; then
   compare indexed 'gpt { name = "i", layers = 2, hidden = 64, heads = 4, vocab = 512, seq = 48 }' ', data = "text", split = "90,10,0"' 1e-5
 else
-  bad 'a text is built' "$err"
+  bad 'a string is built' "$err"
 fi

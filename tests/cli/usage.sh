@@ -18,9 +18,9 @@ wrong "did you mean '--follow'?" logs --folow x
 wrong "did you mean '--over-budget'?" retry --over-buget
 wrong "RUN is required" logs
 wrong "RUN is required" inspect
-wrong "'-1' is not a whole number" logs x --rank -1
-wrong "'0' is not a whole number" logs x --attempt 0
-wrong "'x' is not a whole number" watch --settle x
+wrong "'-1' is not an integer" logs x --rank -1
+wrong "'0' is not an integer" logs x --attempt 0
+wrong "'x' is not an integer" watch --settle x
 wrong "'xml' is not one of table, md, csv, json" status --format xml
 wrong "'svg' is not one of table, md, csv, json" doctor --format svg
 wrong "did you mean 'run'?" rnu x.lua
@@ -30,9 +30,9 @@ wrong "FILE is required" run
 wrong "did you mean '--format'?" run --formt md x.lua
 wrong "did you mean '--where'?" plan x.lua --were=1
 wrong "'xml' is not one of table, md, csv, json" plan x.lua --format xml
-wrong "'-1' is not a whole number" run --top -1 x.lua
-wrong "'nan' is not a whole number" plan --max-runs nan x.lua
-wrong "'0' is not a whole number" plan --max-runs 0 x.lua
+wrong "'-1' is not an integer" run --top -1 x.lua
+wrong "'nan' is not an integer" plan --max-runs nan x.lua
+wrong "'0' is not an integer" plan --max-runs 0 x.lua
 wrong "RUN is required" export -o x
 wrong "--output is required" import x
 wrong "'int8' is not one of f32, bf16, f16" export x -o y --dtype int8

@@ -6,7 +6,7 @@ orch validate
 exits 0 'the shipped rows'
 has "$out" 'bloom-prequel' 'the shipped rows'
 has "$out" 'gpt2-jz-v100 (unexplained)' 'rows that contradict their repeats are apart'
-has "$out" 'left out: 33 suspect, 34 printed twice' 'what is left out is counted'
+has "$out" 'left out: 33 suspect, 34 duplicates' 'what is left out is counted'
 has "$out" $'\nSkipped\n' 'what is skipped is told'
 
 orch validate --format svg

@@ -9,7 +9,7 @@ parity and llama run under MPS where there is one: processes that share a GPU wi
 the first step of a pipeline of four takes longer than a minute. deaths, which MPS would not survive, do not.
 FOLDER: where the runs of deaths are kept.
 
-Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a word or with
+Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a message or with
 the wrong one.
 """
 import itertools

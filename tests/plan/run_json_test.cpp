@@ -117,7 +117,7 @@ TEST_CASE("all problems of a run.json are told at once", "[plan][run]") {
   CHECK(told.find("training.dropout: 2 is out of range") != std::string::npos);
   CHECK(told.find("training.schedule: no choice 'cosin'\n  did you mean 'cosine'?") !=
         std::string::npos);
-  CHECK(told.find("training.seed: 'x' is not a whole number") != std::string::npos);
+  CHECK(told.find("training.seed: 'x' is not an integer") != std::string::npos);
   CHECK(told.find("training.tensorboard: 1 is not true or false") != std::string::npos);
 }
 

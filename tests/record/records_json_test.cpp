@@ -83,13 +83,13 @@ TEST_CASE("what is not a number is not in the JSON, and bytes that are no text a
   CHECK(parse_records_json(text, "x").has_value());
 }
 
-TEST_CASE("a file that holds no records says so") {
+TEST_CASE("a file that has no records says so") {
   CHECK(parse_records_json("", "a.json").error().at(0).fact == "is not JSON");
-  CHECK(parse_records_json("[1]", "a.json").error().at(0).fact == "holds no records");
+  CHECK(parse_records_json("[1]", "a.json").error().at(0).fact == "has no records");
   CHECK(parse_records_json(R"({"schema":7,"records":[]})", "a.json").error().at(0).fact ==
         "was written by another version of orch");
   CHECK(parse_records_json(R"({"schema":1,"records":[7]})", "a.json").error().at(0).fact ==
-        "record 1 is no object");
+        "record 1 is not an object");
 }
 
 TEST_CASE("values of the wrong kind are left out") {

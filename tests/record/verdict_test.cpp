@@ -76,7 +76,7 @@ TEST_CASE("leaving with 0 is finishing only after the last step") {
   is(left_after(200), State::finished, Failure::none);
   is(left_after(199), State::failed, Failure::early_exit);
   is(left_after(0), State::failed, Failure::early_exit);
-  CHECK(left_after(0).verdict().reason.starts_with("left with code 0 after 0 of 200 steps; "));
+  CHECK(left_after(0).verdict().reason.starts_with("exited with code 0 after 0 of 200 steps; "));
   CHECK_FALSE(is_transient(Failure::early_exit));
   CHECK(parse_failure("early_exit") == Failure::early_exit);
   // A shell that forgets the code of the program it ran: the log knows better.
@@ -117,7 +117,7 @@ TEST_CASE("a job that was put back waits, whatever its last attempt said") {
 
 TEST_CASE("a job that waits says why in words") {
   CHECK(Case().slurm_says("PENDING", "BeginTime").verdict().reason ==
-        "put back by SLURM, starts soon");
+        "requeued by SLURM, starts soon");
   CHECK(Case().slurm_says("PENDING", "Resources").verdict().reason == "waiting for free nodes");
   CHECK(Case().slurm_says("PENDING", "PartitionNodeLimit").verdict().reason ==
         "more nodes than the partition allows: never starts");

@@ -126,7 +126,7 @@ TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing"
     throw std::runtime_error("disk is full");
   };
   rank0.save(at_step(1, 2), std::move(broken));
-  CHECK_THAT(text(rank1.finish().error()), ContainsSubstring("rank 0 says why"));
+  CHECK_THAT(text(rank1.finish().error()), ContainsSubstring("see the log of rank 0"));
   CHECK_THAT(text(rank0.finish().error()), ContainsSubstring("disk is full"));
 
   // One that comes later begins the folder anew; nobody needs its share.

@@ -112,7 +112,7 @@ TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   const auto attempt = run.attempt(options);
   INFO(attempt.output);
   CHECK(attempt.ok());
-  CHECK(attempt.output.find("is no file") != std::string::npos);
+  CHECK(attempt.output.find("not a file") != std::string::npos);
   CHECK(attempt.events().at(1).at("step") == 4);
 }
 

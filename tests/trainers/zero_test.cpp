@@ -175,7 +175,7 @@ TEST_CASE("16-bit shards learn as ddp does", "[train][zero]") {
 
 // The host does what the device would have done, while the next step begins. On one rank, gradients
 // of several micro-batches are added up in another order if they leave the device.
-TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
+TEST_CASE("what is offloaded to the host changes no bit", "[train][zero]") {
   struct Case {
     const char* name;
     int ranks, stage, accumulate;

@@ -152,7 +152,7 @@ std::vector<Sighting> Inquiry::sight_others() {
 std::string Inquiry::verdict_of_another() {
   const auto deadline = Clock::now() + kPatience + 500ms;
   while (!store_->check({kVerdict})) {
-    if (Clock::now() >= deadline) return "another rank noticed it first, and has not said more";
+    if (Clock::now() >= deadline) return "another rank detected it first, without details";
     std::this_thread::sleep_for(10ms);
   }
   return get(*store_, kVerdict);

@@ -11,10 +11,10 @@ Mesh::Mesh(World& world, const plan::Layout& planned, bool ring)
       stages_(static_cast<int>(planned.pipeline_parallel)),
       data_size_(world.size() / (tensor_size_ * stages_)) {
   if (data_size_ == 0 || tensor_size_ * stages_ * data_size_ != world.size())
-    throw CommError(fmt::format(
-        "{} ranks do not make tensor_parallel {} x pipeline_parallel {} some times over: start the "
-        "ranks that were planned",
-        world.size(), tensor_size_, stages_));
+    throw CommError(
+        fmt::format("{} ranks are not a multiple of tensor_parallel {} x pipeline_parallel {}: "
+                    "start the number of ranks that was planned",
+                    world.size(), tensor_size_, stages_));
   make_groups();
   for (int d = 0; d < data_size_ && stages_ > 1; ++d)
     for (int t = 0; t < tensor_size_; ++t) make_channels(t, d, ring);

@@ -346,10 +346,9 @@ std::string Watch::of_host(const Entered& here) const {
     std::this_thread::sleep_for(20ms);
     host.process = rank0_.look();
   }
-  if (host.process == ProcessState::running)
-    return "another rank noticed it, and has not said more";
+  if (host.process == ProcessState::running) return "another rank detected it, without details";
   host.last_seen = last_seen(options_.flight_folder, 0);
-  return blame(here, {host}) + "; it hosts the store, so that the others cannot be asked";
+  return blame(here, {host}) + "; it hosts the store, so the others cannot be asked";
 }
 
 void Watch::announce(const std::string& why) noexcept {

@@ -40,8 +40,8 @@ void check_options(const WorldOptions& options) {
                                 options.rank, options.size));
   if (options.size == 1 || options.alone) return;
   if (options.port < 1 || options.port > 65535)
-    throw CommError(fmt::format(
-        "port {}: set MASTER_PORT to one that is free on the host of rank 0", options.port));
+    throw CommError(
+        fmt::format("port {}: set MASTER_PORT to a free port on the host of rank 0", options.port));
   addrinfo* found = nullptr;
   const int code = ::getaddrinfo(options.address.c_str(), nullptr, nullptr, &found);
   if (found) ::freeaddrinfo(found);
@@ -124,7 +124,7 @@ std::string roll_call(c10d::Store& store, const WorldOptions& options) {
       return fmt::format("more than one process has come as rank {}", rank);
   }
   if (missing.empty()) return {};
-  return fmt::format("rank{} {} did not come within {} s", missing.size() > 1 ? "s" : "",
+  return fmt::format("rank{} {} did not join within {} s", missing.size() > 1 ? "s" : "",
                      fmt::join(missing, ", "), options.timeout_seconds);
 }
 
@@ -145,10 +145,10 @@ void meet(c10d::Store& store, const WorldOptions& options) {
       problem = text_of(store.get(kOpened)).substr(1);
       store.add(kHeard, 1);
     } catch (const std::exception&) {
-      problem = "rank 0 did not open the run in time";
+      problem = "rank 0 did not start the rendezvous in time";
     }
   }
-  if (!problem.empty()) throw CommError("the ranks could not meet: " + problem);
+  if (!problem.empty()) throw CommError("rendezvous failed: " + problem);
 }
 
 // Gloo and the store write to sockets that a dead peer has closed: an error is wanted, no signal.
@@ -295,7 +295,7 @@ class World::Impl {
     const auto deadline = Clock::now() + options.timeout;
     while (made_one.wait_for(20ms) != std::future_status::ready)
       if (common->watch->is_alarmed() || Clock::now() > deadline)
-        throw std::runtime_error("not connected in time");
+        throw std::runtime_error("connection timed out");
     return made_one.get();
   }
 
@@ -321,7 +321,7 @@ void World::check() const {
   const auto& common = *impl_->common;
   std::vector<int> all;
   for (int rank = 0; rank < common.options.size; ++rank) all.push_back(rank);
-  throw CommError("a collective was abandoned: " +
+  throw CommError("a collective was aborted: " +
                   common.watch->find_missing({"step", "world", 0, 0, true, true, -1, all}));
 }
 

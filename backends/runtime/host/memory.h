@@ -12,7 +12,7 @@ namespace orch::train {
 at::Tensor host_zeros(std::int64_t elements, at::ScalarType dtype);
 at::Tensor pinned_zeros(std::int64_t elements, at::ScalarType dtype, at::Device device);
 
-// Before memory is taken that is not there: the kernel would kill a rank without a word.
+// Before memory is taken that is not there: the kernel would kill a rank without a message.
 // ranks: of this machine, which take as much each. Throws Failed("host_memory").
 void require_host_memory(double bytes, int ranks);
 

@@ -326,7 +326,7 @@ T* data_of(const at::Tensor& tensor) {
 
 void check_columns(std::int64_t columns, std::int64_t element) {
   TORCH_CHECK(columns * element % 16 == 0 && columns <= 16384, "a hidden size of ", columns,
-              " has no kernel: take a multiple of 8 up to 16384");
+              " has no kernel: use a multiple of 8 up to 16384");
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ void Loop::resume() {
     consumed_ = reader->facts().consumed_samples;
   } else if (!init.empty()) {
     const auto first = find_checkpoint(
-        world_, [init] { return checkpoint::open_at(init); }, "name another one in training.init");
-    if (!first) throw Failed("data", init + ": no sound checkpoint to begin with");
+        world_, [init] { return checkpoint::open_at(init); }, "give another one in training.init");
+    if (!first) throw Failed("data", init + ": no readable checkpoint to start from");
     engine_->load(*first, Load::weights);
   }
   begun_at_ = step_;

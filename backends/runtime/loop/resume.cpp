@@ -91,8 +91,8 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world,
                                                   : "";
   if (!why.empty())
     throw Failed("data",
-                 "rank 0 has a checkpoint that this rank has not: is the run folder the "
-                 "same on all nodes? " +
+                 "rank 0 has a checkpoint that this rank does not see: is the run folder shared by "
+                 "all nodes? " +
                      why);
   return std::move(*opened);
 }

@@ -96,7 +96,7 @@ Failed failure_at_hand() {
   } catch (const c10::OutOfMemoryError& error) {
     return {"gpu_memory", error.what_without_backtrace()};
   } catch (const std::bad_alloc&) {
-    return {"host_memory", "no memory left"};
+    return {"host_memory", "out of memory"};
   } catch (const c10::Error& error) {
     return {"bad_exit", error.what_without_backtrace()};
   } catch (const std::exception& error) {
@@ -177,7 +177,7 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   }
   catch_stop();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
-  // Job scripts set them for other trainers. Left to itself c10d ends the process without a word
+  // Job scripts set them for other trainers. Left to itself c10d ends the process without a message
   // about who is missing; our own watch finds that out, and then aborts the communicators.
   for (const char* name :
        {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",

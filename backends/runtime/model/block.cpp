@@ -18,7 +18,7 @@ Recompute parse_recompute(const std::string& text) {
   if (text == "none") return Recompute::none;
   if (text == "selective") return Recompute::selective;
   if (text == "full") return Recompute::full;
-  throw std::invalid_argument("recompute: '" + text + "' is none of none, selective, full");
+  throw std::invalid_argument("recompute: '" + text + "' is not none, selective or full");
 }
 
 std::uint64_t dropout_key(std::int64_t seed, std::int64_t step, std::int64_t layer, int site) {

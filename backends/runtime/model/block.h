@@ -63,7 +63,7 @@ class Block {
                            const char* item, const Gradients& gradients,
                            bool has_bias_gradient) const;
   // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given.
-  // The gradient of its bias is there already.
+  // The gradient of its bias exists already.
   at::Tensor column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                              const char* item, const Gradients& gradients) const;
   void add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,

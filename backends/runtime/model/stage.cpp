@@ -188,7 +188,7 @@ at::Tensor Stage::logits(const MicroBatch& batch) {
 
 void Stage::add_put_off(std::vector<WeightProduct>& products, const Gradients& gradients) {
   c10::NoGradGuard no_grad;
-  Profile::Scope scope(profile_, "put-off weight gradients");
+  Profile::Scope scope(profile_, "deferred weight gradients");
   for (auto& [parameter, dy, x] : products) {
     ops::add_weight_gradient((*parameters_)[parameter].gradient, dy, x,
                              parameters_->is_first(parameter));

@@ -23,7 +23,7 @@ auto value_of(const Run& run, const Setting<T>& setting) {
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (!is_given(value))
     throw std::out_of_range(fmt::format("run.json: settings.{}: is missing", setting.name));
-  constexpr std::array kTypes{"", "true or false", "a whole number", "a number", "a text"};
+  constexpr std::array kTypes{"", "true or false", "an integer", "a number", "a string"};
   throw std::invalid_argument(
       fmt::format("run.json: settings.{}: is not {}", setting.name, kTypes[Value(Held()).index()]));
 }

@@ -25,7 +25,7 @@ checkpoint::Dtype dtype_of(const at::Tensor& tensor) {
     case at::kLong:
       return checkpoint::Dtype::i64;
     default:
-      throw std::logic_error("a state of a type that checkpoints do not have");
+      throw std::logic_error("a state of a type that checkpoints do not support");
   }
 }
 

@@ -35,7 +35,8 @@ StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
   loss_scale_.update(result.skipped);
   if (const double ratio = loss_scale_.scale() / scale; ratio != 1 && on_rescale) on_rescale(ratio);
   if (loss_scale_.is_exhausted())
-    throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
+    throw Failed("nan",
+                 fmt::format("step {}: gradients overflow at the smallest loss scale", batch.step));
   if (result.skipped) return result;
   const double clip = clip_coefficient(result.gradient_norm, training_.clip);
   optimizer_->step(batch.learning_rate, clip / applied, ++updates_);

@@ -15,7 +15,7 @@ std::optional<Date> Reader::date(const sol::object& value, const std::string& pl
   const auto day =
       value.get_type() == sol::type::string ? parse_date(value.as<std::string>()) : std::nullopt;
   if (!day)
-    error(place, fmt::format("{} is not a day of the calendar", shown(value)),
+    error(place, fmt::format("{} is not a date", shown(value)),
           "write it as \"YYYY-MM-DD\", for instance \"2026-12-01\"");
   return day;
 }

@@ -87,7 +87,8 @@ class Setter {
     const auto name = tag_of(strategy).name;
     if (path_[at] != name && path_[at] != "1") return no_strategy(path_[at], {name});
     if (at + 1 == path_.size())
-      return Error{place_text(), "the path ends at a strategy", "name one of its fields"};
+      return Error{place_text(), "the path ends at a strategy, not at a field",
+                   "give a file beside the template of its fields"};
     return set(strategy, at + 1, place + "." + name);
   }
 
@@ -172,10 +173,10 @@ Result<Change> apply_change(Loader::State& state, const std::string& text, sol::
   const bool hole =
       std::any_of(path.begin(), path.end(), [](const auto& step) { return step.empty(); });
   if (equals == std::string::npos || hole)
-    return Error{place, equals == std::string::npos ? "has no '='" : "a field without a name",
+    return Error{place, equals == std::string::npos ? "has no '='" : "a field name is missing",
                  kSetExample};
   const std::string word(trim(std::string_view(text).substr(equals + 1)));
-  if (word.empty()) return Error{place, "gives no value", kSetExample};
+  if (word.empty()) return Error{place, "has no value after '='", kSetExample};
   const auto value = value_of(state, word, place);
   if (!value) return value.error();
   top = copy_of(top);

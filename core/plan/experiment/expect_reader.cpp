@@ -16,7 +16,7 @@ void Reader::read_expect(const sol::object& value) {
   const auto keys = keys_of(value.as<sol::table>(), "expect", errors_);
   if (keys.items.empty()) return read_expected(value.as<sol::table>(), "expect");
   if (!keys.fields.empty())
-    error("expect." + printable(keys.fields.front().first), "stands beside a list",
+    error("expect." + printable(keys.fields.front().first), "cannot stand beside a list",
           "put it into one of the tables of the list");
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto place = fmt::format("expect[{}]", i + 1);
@@ -33,7 +33,7 @@ void Reader::read_expected(const sol::table& table, const std::string& place) {
     if (held.get_type() == sol::type::string)
       where = held.as<std::string>();
     else
-      error(place + ".where", fmt::format("{} is not a text", type_name(held)),
+      error(place + ".where", fmt::format("{} is not a string", type_name(held)),
             "write where = \"strategy=ddp,gpus=8\"");
   }
   const auto& known = state_.quantities();
@@ -62,7 +62,7 @@ void Reader::read_expectation(const sol::table& table, const std::string& place,
   if (!table.raw_get<sol::object>("value").valid() && errors_.size() == before)
     error(place + ".value", "missing", std::string("write ") + kExpect);
   if (!expectation.below && !expectation.above && errors_.size() == before)
-    error(place, "no tolerance", "say how far below or above the value is well: below = 0.05");
+    error(place, "no tolerance", "say how far below or above the value may be: below = 0.05");
   if (errors_.size() == before) out_.expect.push_back(std::move(expectation));
 }
 

@@ -21,7 +21,7 @@ void Reader::read_environment(const sol::object& value, const std::string& place
     const bool expands = tag_of(held).kind == "expand";
     const auto plain = to_value(expands ? held.as<sol::table>().raw_get<sol::object>(1) : held);
     if (!plain || std::holds_alternative<bool>(*plain)) {
-      error(field_place, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
+      error(field_place, fmt::format("{} is not a string", type_name(held)), "write it in quotes");
       continue;
     }
     const auto text = plan::plain(*plain);
@@ -47,25 +47,25 @@ void Reader::read_args(const sol::object& value, const std::string& place,
   if (!has_table(value, place, example)) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
   if (!keys.fields.empty())
-    error(place + "." + printable(keys.fields.front().first), "arguments have no names",
+    error(place + "." + printable(keys.fields.front().first), "arguments cannot have names",
           fmt::format("write {}", example));
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto word_place = fmt::format("{}[{}]", place, i + 1);
     const auto plain = to_value(keys.items[i]);
     if (!plain || !plan::is_given(*plain) || std::holds_alternative<bool>(*plain)) {
-      error(word_place, fmt::format("{} is not a word", type_name(keys.items[i])),
+      error(word_place, fmt::format("{} is not a string or a number", type_name(keys.items[i])),
             "write it in quotes");
       continue;
     }
     to.args.push_back(plan::plain(*plain));
     const auto& word = to.args.back();
-    if (word.find('\0') != std::string::npos) error(word_place, "holds a zero byte", "remove it");
+    if (word.find('\0') != std::string::npos) error(word_place, "has a NUL byte", "remove it");
     const bool named =
         word.starts_with('-') && plan::is_secret_name(word.substr(0, word.find('=')));
     if (named || plan::holds_password(word))
       error(word_place,
             fmt::format(
-                "{} looks like a secret, and every run's folder would show it",
+                "{} looks like a secret, and would be stored in every run folder",
                 named ? printable(word.substr(0, word.find('='))) : "an address with a password"),
             "give it in a variable: environment = { NAME = expand \"$NAME\" }");
   }
@@ -86,7 +86,7 @@ void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
   for (const char* name : {"launch", "args"})
     if (to.framework.empty() && get(name).valid())
       error(
-          fmt::format("{}.{}", to.place, name), "it is for a framework, and none is named",
+          fmt::format("{}.{}", to.place, name), "it needs a framework, and none is named",
           "write framework = \"megatron-lm@0.12\" beside it; orch backends frameworks lists them");
 }
 

@@ -59,7 +59,7 @@ Result<fs::path> Includes::find(const std::string& name) const {
                  "copy the file beside the experiment"};
   const auto same = [&](const fs::path& one) { return fs::equivalent(one, file, code); };
   if (std::any_of(open_.begin(), open_.end(), same))
-    return Error{"", said + " is a circle: that file is being read", "leave one of the two out"};
+    return Error{"", said + " is circular: that file includes this one", "remove one of the two"};
   return file;
 }
 

@@ -31,10 +31,11 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
     if (given.get_type() == sol::type::string) model.name = given.as<std::string>();
     if (model.name.size() > kLongestName)
       error(place + ".name",
-            fmt::format("{} letters are too many for folders and jobs", model.name.size()),
+            fmt::format("{} characters are too long for a name of folders and jobs",
+                        model.name.size()),
             fmt::format("use at most {}", kLongestName));
     else if (given.valid() && !is_plain_name(model.name))
-      error(place + ".name", fmt::format("{} cannot name folders and jobs", shown(given)),
+      error(place + ".name", fmt::format("{} cannot be a name of folders and jobs", shown(given)),
             "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   } else {
     error(place, fmt::format("{} is not a model", type_name(value)),

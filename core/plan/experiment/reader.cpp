@@ -58,7 +58,7 @@ void Reader::read_top(const sol::table& top) {
     if (doc.get_type() == sol::type::string)
       out_.doc = doc.as<std::string>();
     else
-      error("doc", fmt::format("{} is not a text", type_name(doc)), "write doc = \"...\"");
+      error("doc", fmt::format("{} is not a string", type_name(doc)), "write doc = \"...\"");
   }
   if (const auto strict = get("strict"); strict.valid())
     out_.strict = flag("strict", strict, "strict");
@@ -93,10 +93,10 @@ std::string Reader::advice(const std::string& name) const {
       {"budget", kBudget},
       {"training", plan::training_names()}};
   for (const auto& [section, names] : sections)
-    if (contains(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);
+    if (contains(names, name)) return fmt::format("it belongs in {} = {{ ... }}", section);
   for (const auto& strategy : state_.strategies())
     if (strategy->index(name) >= 0)
-      return fmt::format("it stands in a strategy: strategies = {{ {}{{ {} = ... }} }}",
+      return fmt::format("it belongs in a strategy: strategies = {{ {}{{ {} = ... }} }}",
                          strategy->name, name);
   return suggestion(name, kTop);
 }
@@ -109,13 +109,14 @@ void Reader::read_name(const sol::object& value) {
   }
   const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
   if (name.starts_with("index.jsonl") || name.starts_with("index.sqlite") || name == "index.lock")
-    error("name", fmt::format("{} is the name of orch's own file beside the folders", shown(value)),
-          "take another");
+    error("name", fmt::format("{} is reserved for a file of orch", shown(value)),
+          "use another name");
   else if (name.size() > kLongestName)
-    error("name", fmt::format("{} letters are too many for folders and jobs", name.size()),
+    error("name",
+          fmt::format("{} characters are too long for a name of folders and jobs", name.size()),
           fmt::format("use at most {}", kLongestName));
   else if (!is_plain_name(name))
-    error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
+    error("name", fmt::format("{} cannot be a name of folders and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   out_.name = name;
 }
@@ -126,7 +127,7 @@ void Reader::read_word(const char* name, const sol::object& value, const std::st
   if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
     to = value.as<std::string>();
   else
-    error(place, fmt::format("{} is not a text", shown(value)),
+    error(place, fmt::format("{} is not a string", shown(value)),
           fmt::format("write {} = \"{}\"", name, example));
 }
 
@@ -135,9 +136,10 @@ void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) 
   read_word("stack", stack, "stack", out_.stack);
   const auto& program = out_.trainer;
   if (program.find('/') != std::string::npos && !fs::path(program).is_absolute())
-    error("trainer",
-          fmt::format("'{}' is relative, and nodes start it elsewhere", printable(program)),
-          "write its whole path, or a program on PATH");
+    error(
+        "trainer",
+        fmt::format("'{}' is a relative path, and jobs run in another folder", printable(program)),
+        "write the absolute path, or the name of a program on PATH");
   if (program.find_first_of(std::string_view("\0\n", 2)) != std::string::npos)
     error("trainer", "holds a line break or a NUL character", "rename the program");
 }
@@ -170,7 +172,7 @@ void Reader::read_hardware(const sol::object& value) {
 std::string Reader::read_job_word(std::string_view name, const sol::object& value) {
   const auto place = fmt::format("hardware.{}", name);
   if (value.get_type() != sol::type::string) {
-    error(place, fmt::format("{} is not a text", type_name(value)), "write it in quotes");
+    error(place, fmt::format("{} is not a string", type_name(value)), "write it in quotes");
     return "";
   }
   const auto text = value.as<std::string>();
@@ -182,7 +184,7 @@ void Reader::read_options(const sol::object& value, const std::string& place) {
   if (!has_table(value, place, "options = { \"--exclusive\" }")) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
   for (const auto& [name, held] : keys.fields)
-    error(place + "." + printable(name), "options have no names",
+    error(place + "." + printable(name), "options cannot have names",
           "write \"--name=value\" in a list");
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto& item = keys.items[i];
@@ -226,7 +228,7 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
     return;
   if (rampup.phases > 1 && !rampup.fewer_nodes && cut)
     error(place + ".phases",
-          fmt::format("{} jobs, but all of them on the same nodes", rampup.phases),
+          fmt::format("{} phases, but all of them on the same nodes", rampup.phases),
           "set fewer_nodes = true to begin on fewer nodes, or leave phases out");
   out_.rampup = rampup;
 }
@@ -236,7 +238,7 @@ void Reader::read_strategies(const sol::object& value) {
   if (!is_table(value, "strategies", "strategies = { megatron{ ... }, fsdp{ ... } }")) return;
   const auto keys = keys_of(value.as<sol::table>(), "strategies", errors_);
   if (!keys.fields.empty())
-    error("strategies." + printable(keys.fields.front().first), "strategies have no names",
+    error("strategies." + printable(keys.fields.front().first), "strategies cannot have names",
           "write a list: { megatron{ ... }, fsdp{ ... } }");
   if (keys.items.empty() && keys.fields.empty())
     error("strategies", "an empty list leaves nothing to run", "orch backends lists what there is");
@@ -309,7 +311,7 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
   const plan::Param param = plan::Integer{"", "", {}, {min, max}};
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain)) {
-    error(place, fmt::format("{} is not a whole number", type_name(value)),
+    error(place, fmt::format("{} is not an integer", type_name(value)),
           "write a number without quotes");
     return 0;
   }
@@ -344,7 +346,7 @@ void Reader::read_constraints(const sol::object& value) {
                                     return lua::shown(*why);
                                   return Error{place,
                                                fmt::format("returned {}", type_name(*result)),
-                                               "return true, false, or a text that says why not"};
+                                               "return true, false, or a string that says why not"};
                                 }});
   }
 }

@@ -69,7 +69,7 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
   read_named(value, place, "{ from = 60, to = 110 }",
              {{"from", size(from)}, {"to", size(to)}, {"step", size(step)}});
   if (from < 1 || to < from || step < 1 || (to - from) / step >= kMostSizes) {
-    error(place, fmt::format("from {} to {} is no range", from, to),
+    error(place, fmt::format("{} to {} is not a range", from, to),
           fmt::format("write {{ from = 60, to = 110 }}, of at most {} sizes", kMostSizes));
     return {};
   }

@@ -47,7 +47,7 @@ Keys keys_of(const sol::table& table, const std::string& place, Errors& errors) 
       keys.fields.emplace_back(key.as<std::string>(), value);
     else if (!key.is<std::int64_t>() || key.as<std::int64_t>() < 1 ||
              key.as<std::size_t>() > length)
-      errors.push_back({place, "a key is neither a name nor a position in the list",
+      errors.push_back({place, "a key is not a name or a position in the list",
                         "write name = value, or a plain list without holes"});
   }
   std::sort(keys.fields.begin(), keys.fields.end(),
@@ -152,7 +152,7 @@ void SpaceReader::read_field(const std::string& name, const sol::object& value,
            const auto derived = to_value(*result);
            if (!derived || !plan::is_given(*derived))
              return Error{where, fmt::format("the function returned {}", type_name(*result)),
-                          "return a number, a text, true or false"};
+                          "return a number, a string, true or false"};
            return *derived;
          },
          where});
@@ -192,7 +192,7 @@ void SpaceReader::read_plain(const std::string& name, const sol::object& value,
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain))
     return error(place, fmt::format("{} is not a value", type_name(value)),
-                 "write a number, a text, true, false, or a list of them");
+                 "write a number, a string, true, false, or a list of them");
   const auto conformed = conform(name, *plain, allowed, place);
   if (errors_.add(conformed)) append_row(axis, {{name, *conformed}});
 }
@@ -256,7 +256,9 @@ void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const 
     read_points(name, value, allowed, field_place, list);
   }
   if (errors_.size() > before) return;
-  if (lists.empty()) return error(place, "zip{} pairs nothing", "give it two lists or more");
+  if (lists.empty())
+    return error(place, "zip{} needs at least two lists",
+                 "write zip{ tensor_parallel = { 4, 8 }, pipeline_parallel = { 12, 6 } }");
   for (const auto& list : lists) {
     if (list.points.size() != lists.front().points.size())
       return error(

@@ -170,11 +170,11 @@ void Loader::State::define_preset() {
   };
 }
 
-// expand "$WORK/models": a text whose $NAMES are filled in where the job runs.
+// expand "$WORK/models": a string whose $NAMES are filled in where the job runs.
 void Loader::State::define_expand() {
   sandbox_.state()["expand"] = [this](const sol::object& text) {
     if (!is_text(text))
-      raise(fmt::format("expand takes a text, not {}\n  write expand \"$WORK/models\"",
+      raise(fmt::format("expand takes a string, not {}\n  write expand \"$WORK/models\"",
                         type_name(text)));
     auto table = sandbox_.state().create_table();
     table[1] = text;
@@ -189,13 +189,13 @@ void Loader::State::define_record() {
   // What stays on Lua's stack needs no reference of its own.
   metatable["__index"] = [this](sol::stack_object, sol::stack_object field) {
     if (field.get_type() != sol::type::string)
-      raise(fmt::format("a run's fields have names: {} is none", type_name(sol::object(field))));
+      raise(fmt::format("{} is not the name of a field", type_name(sol::object(field))));
     const auto value = (*lookup_)(field.as<std::string>());
     if (!value) raise(text(value.error()));
     return push(sandbox_.state().lua_state(), *value);
   };
   metatable["__newindex"] = [](const sol::table&, const sol::object&, const sol::object&) {
-    raise("a run's record can only be read: return the value instead");
+    raise("a run cannot be changed here: return the value instead");
   };
   record_[sol::metatable_key] = metatable;
 }
@@ -254,7 +254,8 @@ Status Loader::State::add_family(const std::string& name, const sol::object& fun
                  fmt::format("a family called '{}' cannot be written in Lua", printable(name)),
                  "use letters, digits and '_', and start with a letter"};
   if (!families_.contains(name) && globals.raw_get<sol::object>(name).valid())
-    return Error{file.string(), fmt::format("'{}' is taken, and no name for a family", name),
+    return Error{file.string(),
+                 fmt::format("'{}' is a function of experiments, so it cannot name a family", name),
                  "give it another name"};
   families_.insert(name);
   globals.raw_set(name, function);

@@ -112,7 +112,7 @@ std::string shown(const sol::object& value);
 
 // "hardware.nodes=16,32": what a command line changes in an experiment's table before it is read.
 // The path goes by fields, with a position or a strategy's name in lists; the value is written as
-// in Lua, but a bare word is a text, and several with commas are a list.
+// in Lua, but a bare word is a string, and several with commas are a list.
 struct Change {
   std::string text;                 // as it was given
   std::vector<std::string> places;  // where the reader will meet it: "strategies[1].fsdp.prefetch"

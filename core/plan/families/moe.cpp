@@ -5,7 +5,7 @@ namespace orch::plan {
 const Family& moe_family() {
   static const Family kFamily{
       "moe",
-      "Mixtral, Qwen3-MoE, DeepSeek-V3: as llama, with experts of which a token visits some",
+      "Mixtral, Qwen3-MoE, DeepSeek-V3: as llama, with a mixture of experts",
       {said(Field::layers),
        said(Field::hidden),
        said(Field::heads),

@@ -5,7 +5,7 @@ namespace orch::plan {
 const Family& transformer_family() {
   static const Family kFamily{
       "transformer",
-      "any dense one: every part can be chosen; what families beside an experiment are made of",
+      "any dense model: every part can be chosen; families of your own are made of it",
       {said(Field::layers), said(Field::hidden), said(Field::heads), said(Field::vocab),
        said(Field::seq), follows(Field::kv_heads, all_heads),
        follows(Field::head_dim, divided_heads), usual(Field::rms_norm, false),

@@ -29,7 +29,7 @@ std::vector<plan::Era> read_eras(const Field& field) {
       era.until = until->text().value_or("");
       const auto* before = eras.empty() ? nullptr : &eras.back();
       if (!parse_date(era.until))
-        until->problem(fmt::format("'{}' is not a day", printable(era.until)),
+        until->problem(fmt::format("'{}' is not a date", printable(era.until)),
                        "write it like \"2022-02-25\"");
       else if (before && parse_date(before->until) && era.until <= before->until)
         until->problem("the eras are not in order", "put the earliest first");
@@ -49,7 +49,7 @@ plan::Seen::Span read_span(const Field& field) {
       numbers.push_back(*number);
   if (numbers.size() == 2 && ends.size() == 2 && numbers[0] > 0 && numbers[0] <= numbers[1])
     return {numbers[0], numbers[1]};
-  field.problem("is not the least and the most of something", "write [8, 384]");
+  field.problem("is not a pair of the least and the most", "write [8, 384]");
   return {};
 }
 

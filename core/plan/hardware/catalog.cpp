@@ -81,7 +81,7 @@ Catalog::Found Catalog::base_of(const std::string& name, std::size_t folder,
   const auto found = folder_of(wanted, wanted == name ? folder + 1 : 0);
   if (!found && wanted == name)
     return Error{"", fmt::format("'{}' is like itself", printable(name)),
-                 "name another cluster: no folder after this one has one of this name"};
+                 "name another cluster: no later folder has one of this name"};
   if (!found) return unknown(wanted);
   const std::pair base{wanted, *found};
   const auto first = std::find(open_.begin(), open_.end(), base);
@@ -89,7 +89,7 @@ Catalog::Found Catalog::base_of(const std::string& name, std::size_t folder,
   std::vector<std::string> names;
   for (auto at = first; at != open_.end(); ++at) names.push_back(at->first);
   names.push_back(wanted);
-  return Error{"", "a circle: " + join(names, " is like "), "let one of them have its own numbers"};
+  return Error{"", "circular: " + join(names, " is like "), "let one of them have its own numbers"};
 }
 
 std::vector<std::string> Catalog::names() const {

@@ -164,7 +164,7 @@ plan::Measured read_measured(const Field& field) {
   if (const auto* date = map.require("date", "\"2026-11-15\"")) {
     measured.date = date->text().value_or("");
     if (!parse_date(measured.date))
-      date->problem(fmt::format("'{}' is not a day", printable(measured.date)),
+      date->problem(fmt::format("'{}' is not a date", printable(measured.date)),
                     "write it like \"2026-11-15\"");
   }
   return measured;

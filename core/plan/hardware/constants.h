@@ -79,7 +79,7 @@ Map read_gpu_constants(const Field& field, const std::vector<std::string>& other
 // one it is like hold over its fields too.
 void read_calibration(const Field* field, plan::Partition& partition);
 
-// What a partition says to SLURM, over what is there already.
+// What a partition says to SLURM, over what exists already.
 void read_slurm(const Field& field, plan::Slurm& slurm);
 
 // { rows: 99, gpus: [8, 384], params: [1e9, 2e11], tokens: [2048, 16384], settings: { … } }

@@ -48,7 +48,7 @@ class GpuReader {
                          const Field* asker = nullptr) {
     if (const auto known = read_.find(name); known != read_.end()) return &known->second;
     if (!open_.insert(name).second) {
-      asker->problem(fmt::format("a circle: '{}' is like itself in the end", printable(name)),
+      asker->problem(fmt::format("circular: '{}' is like itself in the end", printable(name)),
                      "let one of them have its own numbers");
       return nullptr;
     }

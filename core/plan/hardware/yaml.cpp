@@ -126,9 +126,9 @@ std::optional<std::int64_t> Field::integer(std::int64_t min, std::int64_t max) c
   std::int64_t number = 0;
   const auto* end = value->data() + value->size();
   const auto [stop, code] = std::from_chars(value->data(), end, number);
-  const auto fix = fmt::format("give a whole number from {} to {}", min, max);
+  const auto fix = fmt::format("give an integer from {} to {}", min, max);
   if (code == std::errc::invalid_argument || stop != end) {
-    problem(fmt::format("'{}' is not a whole number", printable(*value)), fix);
+    problem(fmt::format("'{}' is not an integer", printable(*value)), fix);
     return std::nullopt;
   }
   if (code != std::errc() || number < min || number > max) {
@@ -207,8 +207,8 @@ std::optional<Field> read_document(const std::string& text, Report& report) {
     const auto document = YAML::Load(text);
     if (const auto line = line_of_second_document(text, document)) {
       report.errors.push_back({fmt::format("{}:{}", report.file, *line),
-                               "the document has ended, but here is more",
-                               "remove a '---', or mend the indentation and quotes on this line"});
+                               "text after the end of the document",
+                               "remove a '---', or fix the indentation and quotes on this line"});
       return std::nullopt;
     }
     if (document.IsNull()) {

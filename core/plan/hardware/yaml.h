@@ -78,7 +78,7 @@ class Map {
   std::vector<Entry> entries_;
 };
 
-// The one document of a text; nothing, and a report, if the text is not YAML or empty.
+// The one document of a string; nothing, and a report, if the text is not YAML or empty.
 std::optional<Field> read_document(const std::string& text, Report& report);
 
 // The text of a file that people write: a regular file of a sane size.

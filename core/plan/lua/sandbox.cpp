@@ -203,7 +203,7 @@ Error Sandbox::limit_error(Budget::Broken broken) const {
   switch (broken) {
     case Budget::Broken::memory:
       return {"", fmt::format("more than {} MiB of memory", limits.memory / (std::size_t{1} << 20)),
-              "build smaller tables and strings; a list that sweeps needs no table per run"};
+              "build smaller tables and strings; a sweep needs no table per run"};
     case Budget::Broken::seconds:
       return {"", fmt::format("more than {} seconds", limits.seconds),
               "do less work in the script"};
@@ -226,7 +226,7 @@ std::string type_name(const sol::object& object) {
     case sol::type::lua_nil:
       return "nothing";
     case sol::type::string:
-      return "a text";
+      return "a string";
     default:
       return "a " + std::string(sol::type_name(object.lua_state(), object.get_type()));
   }

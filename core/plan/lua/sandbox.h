@@ -66,7 +66,7 @@ class Sandbox {
 // A text of a script's for a message: printable, and no more than its first thousand bytes.
 std::string shown(std::string_view text);
 
-// "a number", "a text", "nothing": for messages.
+// "a number", "a string", "nothing": for messages.
 std::string type_name(const sol::object& object);
 
 }  // namespace orch::lua

@@ -83,7 +83,7 @@ void on_schedule(void* context, const orch_schedule* from) {
   self.work->filled = schedule.filled != 0;
   self.work->recompute = schedule.recompute;
   if (schedule.dtype && plan::bits_of(schedule.dtype) == 0)
-    self.flawed(fmt::format("a schedule in '{}', which is no number format such as bf16 or fp8",
+    self.flawed(fmt::format("a schedule in '{}', which is not a number format such as bf16 or fp8",
                             copied(schedule.dtype)));
   else if (schedule.dtype)
     self.work->dtype = schedule.dtype;
@@ -127,7 +127,7 @@ void on_op(void* context, const orch_op* from) {
       same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back(known_part(from));
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))
-    self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));
+    self.flawed(fmt::format("the operation '{}' has invalid amounts", copied(op.data.name)));
   if (self.explained != Explained::none) op.name = self.work->keep(copied(op.data.name));
   if (self.explained == Explained::formulas) op.formula = self.work->keep(copied(op.data.formula));
   op.data.name = op.data.formula = nullptr;
@@ -208,7 +208,7 @@ void Collector::finish() {
   if (next != work->stages)
     flawed(fmt::format("the work of stage {} of {} is missing", next, work->stages));
   else if (seen != work->stage_list.size())
-    flawed(fmt::format("stages {} to {} come twice, or are none of {}",
+    flawed(fmt::format("stages {} to {} are given twice, or are not among {}",
                        work->stage_list[seen].first, work->stage_list[seen].last, work->stages));
   if (work->counts.size() != work->stage_list.size() * work->blocks.size())
     flawed("a block comes after the stages that count it");
@@ -217,7 +217,7 @@ void Collector::finish() {
       return flawed(fmt::format("an item of memory is of stages {} to {}, and there are {}",
                                 item.first, item.last, work->stages));
   for (const double count : work->counts)
-    if (!is_amount(count)) return flawed("a block is counted a number of times that cannot be");
+    if (!is_amount(count)) return flawed("a block is counted an invalid number of times");
 }
 
 }  // namespace orch::backend

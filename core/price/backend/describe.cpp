@@ -63,7 +63,7 @@ const plan::Param* find(const plan::Strategy& strategy, const std::string& name)
 
 // What is wrong with a parameter by itself, or nothing.
 std::string flaw(const orch_param& abi, const plan::Param& param) {
-  if (!abi.name || !is_plain_name(param.name)) return "has no proper name";
+  if (!abi.name || !is_plain_name(param.name)) return "has an invalid name";
   if (plan::field_index(param.name, {}) >= 0) return "is named like a field that every run has";
   if (abi.type > ORCH_TEXT) return fmt::format("has type {}, which this orch lacks", abi.type);
   if (const auto* value = abi.default_value; value && !is_readable(value))
@@ -76,7 +76,7 @@ std::string flaw(const orch_param& abi, const plan::Param& param) {
   if (param.choices.empty()) return "is a choice without choices";
   if (const auto* text = std::get_if<std::string>(&param.default_value);
       text && !contains(param.choices, *text))
-    return fmt::format("has the default '{}', which is none of its choices", printable(*text));
+    return fmt::format("has the default '{}', which is not one of its choices", printable(*text));
   return "";
 }
 
@@ -88,7 +88,7 @@ std::string flaw(const plan::Strategy& strategy, const plan::Param& param) {
   if (!parent)
     return fmt::format("belongs to '{}', which is not described", printable(param.parent));
   if (!contains(parent->choices, param.choice))
-    return fmt::format("belongs to {} = '{}', which is none of its choices", parent->name,
+    return fmt::format("belongs to {} = '{}', which is not one of its choices", parent->name,
                        printable(param.choice));
   if (!param.name.starts_with(param.choice + "_") || param.field().empty())
     return fmt::format("belongs to {} = '{}': its name must begin with '{}_'", parent->name,
@@ -111,9 +111,10 @@ void check_params(const orch_strategy& abi, const plan::Strategy& strategy,
 }
 
 std::string flaw(const orch_strategy& abi) {
-  if (!abi.name || !is_plain_name(abi.name)) return "has a strategy without a proper name";
+  if (!abi.name || !is_plain_name(abi.name)) return "has a strategy without a valid name";
   if (abi.n_params > 0 && !abi.params)
-    return fmt::format("strategy '{}': says {} parameters and gives none", abi.name, abi.n_params);
+    return fmt::format("strategy '{}': reports {} parameters and gives none", abi.name,
+                       abi.n_params);
   if (abi.n_params > kMostParams)
     return fmt::format("strategy '{}': reports {} parameters, more than {}", abi.name, abi.n_params,
                        kMostParams);
@@ -144,7 +145,7 @@ Errors check_description(const orch_backend* abi, const std::string& place) {
   const auto require = [&](bool there, const char* what) {
     if (!there) errors.push_back({place, fmt::format("lacks {}", what), kAuthors});
   };
-  require(abi->name && is_plain_name(abi->name), "a proper name");
+  require(abi->name && is_plain_name(abi->name), "a valid name");
   require(abi->version, "a version");
   require(abi->check, "the function check");
   require(abi->work, "the function work");

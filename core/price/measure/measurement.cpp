@@ -92,7 +92,7 @@ const Pass* Measurement::pass(const std::string& op) const {
 Result<Measurement> parse_measurement(const std::string& text, const std::string& place) {
   try {
     const auto json = parse_json(text);
-    if (json.is_discarded()) throw std::runtime_error("is no JSON");
+    if (json.is_discarded()) throw std::runtime_error("is not JSON");
     return read(json);
   } catch (const std::exception& error) {  // of nlohmann, or of ours
     return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};

@@ -262,7 +262,7 @@ std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
       const auto [place, fresh] = here.try_emplace(name, score);
       if (!fresh && faster(score, place->second)) place->second = score;
     }
-    best.merge(here);  // what is there already stays
+    best.merge(here);  // what exists already stays
   }
   std::vector<Score> scores;
   for (const auto& [name, score] : best) scores.push_back(score);

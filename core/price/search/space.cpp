@@ -79,8 +79,8 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
       errors.push_back({"--open", fmt::format("{} has no set of values to try", name),
                         "give it a list of values in the experiment: they are all tried"});
     if (contains(opening.keep, name))
-      errors.push_back({"--open", fmt::format("{} is to be kept and opened", printable(name)),
-                        "say one of the two"});
+      errors.push_back({"--open", fmt::format("{} is both kept and opened", printable(name)),
+                        "choose one of the two"});
   }
   return errors;
 }

@@ -79,11 +79,11 @@ std::string nan_words(const Run& run) {
 
 void doubt_world_sizes(const Run& run, record::Record& record) {
   if (run.world_sizes.size() < 2) return;
-  record.doubts.push_back({"topology", "gpus",
-                           fmt::format("the log says that there are {} GPUs",
-                                       and_list(mapped(run.world_sizes, [](auto size) {
-                                         return std::to_string(size);
-                                       })))});
+  record.doubts.push_back(
+      {"topology", "gpus",
+       fmt::format("the log reports {} GPUs", and_list(mapped(run.world_sizes, [](auto size) {
+                     return std::to_string(size);
+                   })))});
 }
 
 }  // namespace

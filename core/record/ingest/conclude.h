@@ -14,8 +14,8 @@ namespace orch::ingest {
 inline constexpr std::int64_t kMostCount = 1'000'000'000;
 std::optional<std::int64_t> whole_count(double value);  // from 1 to that; nothing: it is none
 
-// A run as the rest of orch knows it, as its log says it; what was not said of layout and batch and
-// follows from what was is filled in.
+// A run as the rest of orch knows it, as its log says it; what was not given of layout and batch
+// and follows from what was is filled in.
 record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
                         const std::string& id);
 

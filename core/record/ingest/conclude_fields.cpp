@@ -214,7 +214,7 @@ void note_assumed(const Run& run, Record& record) {
     if (!run.settings.has(target) || !run.settings.is_assumed(target)) continue;
     infer(record, name(target));
     record.assumptions.push_back(std::string(name(target)) +
-                                 ": a habit of the framework, not said");
+                                 ": a habit of the framework, not given");
   }
 }
 
@@ -247,7 +247,7 @@ void note_layout(const Run& run, Record& record) {
        {std::pair{Target::tp, "tensor_parallel"}, std::pair{Target::pp, "pipeline_parallel"}}) {
     if (run.settings.has(target) || record.whole(field) != 1) continue;
     infer(record, name(target));
-    record.assumptions.push_back(std::string(name(target)) + " 1: not said");
+    record.assumptions.push_back(std::string(name(target)) + " 1: not given");
   }
 }
 

@@ -190,11 +190,12 @@ std::vector<std::int64_t> fill_time(const Run& run, Record& record) {
   if (from_rate(run, record)) return {};
   const double lines = lines_of_step(run, record);
   if (const auto why = why_durations(run); !why.empty()) {
-    out.step_seconds_from = fmt::format("the times of lines: {}, and are no clock's", why);
+    out.step_seconds_from =
+        fmt::format("the times of lines: {}, and they are not times of a clock", why);
     return from_lines(run, scaled(run.numbered, lines), false, out);
   }
   if (const auto times = run.watch.times(); !times.steps().empty()) {
-    out.step_seconds_from = fmt::format("what lies between the {} of lines{}",
+    out.step_seconds_from = fmt::format("the time between the {} of lines{}",
                                         run.numbered.steps().empty() ? "dates" : "times",
                                         run.watch.coarse() ? ", which are to the second" : "");
     return from_lines(run, scaled(times, lines), true, out);

@@ -165,7 +165,7 @@ Result<Source> open_source(const File& log) {
 std::string nothing_words(const ReadResult& read, const Session& session) {
   if (read.bytes == 0) return "empty";
   const std::vector<std::string> known(session.unread().begin(), session.unread().end());
-  if (known.empty()) return "no line of any known framework";
+  if (known.empty()) return "no line of a known framework";
   return fmt::format("lines of {}, but no step that a pattern reads", and_list(known));
 }
 

@@ -31,7 +31,7 @@ class Patterns {
 // A file that gave nothing, and why.
 struct Passed {
   std::string file;
-  std::string reason;  // "empty", "binary", "no line of any known framework"
+  std::string reason;  // "empty", "binary", "no line of a known framework"
 };
 
 struct Ingested {

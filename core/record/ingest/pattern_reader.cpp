@@ -84,7 +84,7 @@ class CheckedTable {
   std::string text(const char* name) const {
     const auto held = get(name);
     if (held.get_type() == sol::type::string) return held.as<std::string>();
-    if (has(name)) error(below(name), type_name(held) + " is not a text", "");
+    if (has(name)) error(below(name), type_name(held) + " is not a string", "");
     return "";
   }
   bool flag(const char* name) const {
@@ -98,7 +98,7 @@ class CheckedTable {
     const auto held = get(name);
     const double value = held.get_type() == sol::type::number ? held.as<double>() : -1;
     if (value >= 0 && value <= 1000 && value == std::floor(value)) return static_cast<int>(value);
-    error(below(name), "not a whole number from 0 to 1000", "");
+    error(below(name), "not an integer from 0 to 1000", "");
     return otherwise;
   }
 
@@ -235,8 +235,8 @@ class Reader {
     error(place,
           setting.value.empty()
               ? type_name(value) + " is not a value"
-              : fmt::format("'{}' is no value of {}", printable(setting.value), name),
-          "give a text, a number, true or false");
+              : fmt::format("'{}' is not a value of {}", printable(setting.value), name),
+          "give a string, a number, true or false");
     return std::nullopt;
   }
 
@@ -267,7 +267,7 @@ class Reader {
     if (name == "scale") {
       read_scale(held, place + ".scale", meaning);
     } else if (name == "when") {
-      if (!text) return error(place + ".when", type_name(held) + " is not a text", "");
+      if (!text) return error(place + ".when", type_name(held) + " is not a string", "");
       meaning.when = held.as<std::string>();
     } else if (auto setting = read_setting(name, held, place + "." + name)) {
       meaning.settings.push_back(std::move(*setting));
@@ -338,7 +338,7 @@ class Reader {
     const auto has = table.text("has");
     if (has.size() < 3)
       error(table.below("has"), "shorter than three characters",
-            "give a text that stands in every line that the rule is for");
+            "give a string that stands in every line that the rule is for");
     auto regex = Regex::compile(table.has("match") ? table.text("match") : "(?s).*",
                                 {.most_tries = kMostTries});
     if (!regex)

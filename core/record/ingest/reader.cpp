@@ -115,7 +115,7 @@ bool is_utf16(std::string_view text) {
   return half >= 16 && (even * 10 > half * 8) != (odd * 10 > half * 8);
 }
 
-// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
+// Why the beginning of a file shows that it is not a string, with what to do; "": it may be one.
 std::string why_not_text(std::string_view text) {
   if (const auto packing = packing_of(text); !packing.program.empty())
     return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program,

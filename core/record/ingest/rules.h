@@ -100,7 +100,7 @@ struct TimerGroups {
 // Finds many texts in a line in one pass over it: most pairs of bytes begin none of them.
 class Literals {
  public:
-  // Of two bytes or more; a shorter one is found nowhere. Several may share a text.
+  // Of two bytes or more; a shorter one is found nowhere. Several may share a string.
   void add(std::string_view text, std::uint32_t id) {
     if (text.size() < 2) return;
     auto& first = first_[pair(text.data())];
@@ -145,7 +145,7 @@ struct Patterns::Impl {
   void build();
 };
 
-// Adds the rules of a Lua text; its mistakes go to errors.
+// Adds the rules of a Lua string; its mistakes go to errors.
 void read_patterns(std::string_view text, const std::string& file, Patterns::Impl& out,
                    Errors& errors);
 

@@ -58,7 +58,7 @@ inline constexpr std::array kMemoryKinds{MemoryKind{Target::max_reserved, "max r
                                          MemoryKind{Target::max_cached, "Max_CA", false},
                                          MemoryKind{Target::max_allocated, "max allocated", true},
                                          MemoryKind{Target::max_active, "Max_MA", false}};
-// The peaks of one rank in bytes, by these; 0: not said.
+// The peaks of one rank in bytes, by these; 0: not given.
 using RankMemory = std::array<double, kMemoryKinds.size()>;
 
 // A progress bar of so many steps. The rate it shows is an average of the last ones, so times are

@@ -99,7 +99,7 @@ class Values {
     return has(target) ? number(target) : otherwise;
   }
   std::string_view text(Target target) const { return texts_[static_cast<std::size_t>(target)]; }
-  // Reads a text as the target's type; false (and nothing set) where it is none, or None.
+  // Reads a string as the target's type; false (and nothing set) where it is none, or None.
   bool read(Target target, std::string_view text, double scale = 1, double over = 1);
   // Which targets are set; and to take such ones out.
   const Mask& mask() const { return mask_; }

@@ -28,13 +28,13 @@ Flaw read_number(std::string_view cell, const Column& column, bool whole, double
     return {};
   }
   const auto wanted = fmt::format("give {} from {:g} to {:g}, or nothing",
-                                  whole ? "a whole number" : "a number", column.min, column.max);
+                                  whole ? "an integer" : "a number", column.min, column.max);
   const auto shown = "'" + printable(cell) + "'";
   if (!found)
     return {shown + " is not a number", cell.find(',') == std::string_view::npos
                                             ? wanted
                                             : "write it without commas, with a point"};
-  return {shown + (whole && !is_whole ? " is not a whole number" : " is out of range"), wanted};
+  return {shown + (whole && !is_whole ? " is not an integer" : " is out of range"), wanted};
 }
 
 Flaw read_flag(std::string_view cell, bool& out) {
@@ -47,7 +47,7 @@ Flaw read_flag(std::string_view cell, bool& out) {
 Flaw read_text(std::string_view cell, const Column& column, std::string& out) {
   out = column.words.empty() ? std::string(cell) : lower(cell);
   if (column.words.empty() || contains(column.words, out)) return {};
-  return {"'" + printable(cell) + "' is none of its words", suggestion(out, column.words)};
+  return {"'" + printable(cell) + "' is not one of its values", suggestion(out, column.words)};
 }
 
 // As far as it is known: YYYY, YYYY-MM or YYYY-MM-DD compare as texts.
@@ -56,7 +56,7 @@ Flaw read_date(std::string_view cell, std::string& out) {
   out = cell;
   const bool form = cell.size() == 4 || cell.size() == 7 || cell.size() == rest.size();
   if (form && parse_date(out + std::string(rest.substr(cell.size())))) return {};
-  return {"'" + printable(cell) + "' is no date", "write YYYY, YYYY-MM or YYYY-MM-DD"};
+  return {"'" + printable(cell) + "' is not a date", "write YYYY, YYYY-MM or YYYY-MM-DD"};
 }
 
 Flaw read_value(std::string_view cell, const Column& column, Value& out) {

@@ -18,7 +18,7 @@ struct Column {
   std::string field;  // of the record; empty: get and put know where it is
   Cell type = Cell::text;
   double min = 1, max = 1e9;            // of a number
-  std::vector<std::string> words = {};  // of a text; none: any
+  std::vector<std::string> words = {};  // of a string; none: any
   bool of_run = true;                   // it says something of what was run
   plan::Value (*get)(const record::Record&) = nullptr;
   void (*put)(record::Record&, const plan::Value&) = nullptr;

@@ -198,7 +198,7 @@ void doubt_micro_batch(Inquiry& inquiry, const Timed& one, const Timed& two, con
   inquiry.add(
       one.row, "scaling", "step_seconds, micro_batch",
       fmt::format("micro-batch {} takes {:.5g} s, {} takes {:.5g} s ({}) and {} {:.5g} s "
-                  "({}): that is no cost per micro-batch",
+                  "({}): that is not a cost per micro-batch",
                   one.micro_batch, one.seconds, two.micro_batch, two.seconds, inquiry.name(two.row),
                   four.micro_batch, four.seconds, inquiry.name(four.row)));
 }

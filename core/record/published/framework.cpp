@@ -220,10 +220,10 @@ Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& str
     const int index = strategy.index(name);
     if (index < 0) {
       if (!happens_anyway(name, value))
-        errors.push_back(
-            {name,
-             fmt::format("{} has none, and the row says {}", strategy.name, plan::show(value)),
-             ""});
+        errors.push_back({name,
+                          fmt::format("{} has no such setting, but the row says {}", strategy.name,
+                                      plan::show(value)),
+                          ""});
       continue;
     }
     const auto at = static_cast<std::size_t>(index);

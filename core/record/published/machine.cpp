@@ -43,8 +43,7 @@ bool may_have(const Cluster& cluster, const Record& row, const std::string& gpu)
 Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machines& machines,
                           std::vector<std::string>& assumed) {
   if (gpu.empty())
-    return Error{"site", "neither the site nor the GPU is said",
-                 "--cluster and --set gpu=… say them"};
+    return Error{"site", "neither the site nor the GPU is given", "give --cluster and --set gpu=…"};
   std::vector<std::string> owners;
   ClusterPtr owner;
   for (const auto& name : machines.names) {

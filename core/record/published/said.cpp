@@ -95,7 +95,7 @@ void complete_measurement(const Record& said, record::Measurement& out) {
   }
   std::erase_if(out.tflops, [](const record::Tflops& tflops) { return tflops.value <= 0; });
   for (auto& tflops : out.tflops)
-    if (tflops.convention.empty()) tflops.convention = "not said";
+    if (tflops.convention.empty()) tflops.convention = "not given";
   if (out.peak_memory_bytes && out.peak_memory_from.empty())
     out.peak_memory_from = said.field_text("mem_of") == "first"       ? "of the first stage"
                            : said.field_text("mem_of") == "allocated" ? "of tensors alone"

@@ -17,7 +17,7 @@ namespace orch::published {
 std::optional<double> step_time(const record::Record& record);  // seconds
 std::optional<double> memory_gib(const record::Record& record);
 std::optional<double> stated_tflops(const record::Record& record);  // per GPU
-std::string tflops_formula(const record::Record& record);           // "": not said
+std::string tflops_formula(const record::Record& record);           // "": not given
 std::string status_of(const record::Record& record);                // ok, oom, hang, failed or ""
 
 // The parameters as they are called, in 1e9.

@@ -101,13 +101,14 @@ Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t voca
                                   sizes.hidden, *params / 1e9));
     return sizes;
   }
-  if (!layers) return Error{"layers", "not said, and a model has no size without them", ""};
+  if (!layers) return Error{"layers", "not given, and a model has no size without them", ""};
   if (hidden) return Sizes{*layers, *hidden};
   const auto solved = peers.hidden(row);
   if (!solved)
-    return Error{"hidden", "not said, nor do TFLOPs and samples per second give it away", ""};
+    return Error{"hidden", "not given, and cannot be computed from TFLOPs and samples per second",
+                 ""};
   if (*solved > kWidest)
-    return Error{"hidden", "not said, and no model is as wide as TFLOPs and samples imply", ""};
+    return Error{"hidden", "not given, and no model is as wide as TFLOPs and samples imply", ""};
   const auto found = usual_hidden(*solved, tp.value_or(1));
   assumed.push_back(fmt::format("hidden {}, from the table's TFLOPs", found));
   return Sizes{*layers, found};
@@ -157,8 +158,8 @@ Result<plan::Model> model_of(const Record& row, const Peers& peers,
   const auto usual = usual_heads(sizes->hidden, row.whole("tensor_parallel").value_or(1));
   const auto heads = row.whole("heads");
   if (!heads && !usual)
-    return Error{"heads", fmt::format("not said, and hidden {} has no usual number", sizes->hidden),
-                 ""};
+    return Error{"heads",
+                 fmt::format("not given, and hidden {} has no usual number", sizes->hidden), ""};
   sizes->heads = heads ? *heads : or_assume(heads, *usual, "heads", assumed);
   if (row.field("tied")) return shaped(row, *sizes, assumed);
   auto known = row;
@@ -183,7 +184,7 @@ Result<plan::Layout> layout_of(const Record& row, std::vector<std::string>& assu
   layout.pipeline_parallel = axis("pipeline_parallel", "pp");
   layout.context_parallel = row.whole("context_parallel").value_or(1);
   const auto gpus = row.whole("gpus"), dp = row.whole("data_parallel");
-  if (!gpus && !dp) return Error{"gpus", "not said, and neither is dp", ""};
+  if (!gpus && !dp) return Error{"gpus", "not given, and neither is dp", ""};
   layout.data_parallel = dp ? *dp : std::max<std::int64_t>(1, *gpus / layout.copy());
   const auto ranks = product(layout.tensor_parallel * layout.context_parallel,
                              layout.pipeline_parallel, layout.data_parallel);

@@ -198,7 +198,7 @@ record::JobFacts Campaign::poll(bool& answered) {
     for (const auto place : places) submissions.push_back(&ledger_.all()[place].submission);
     auto* executor = world_.executor(name);
     auto got = executor ? executor->poll(submissions)
-                        : Result<record::JobFacts>(Error{name, "there is none here", ""});
+                        : Result<record::JobFacts>(Error{name, "not available here", ""});
     if (got) {
       answered_at_[name] = world_.clock->now();
       facts.merge(*got);
@@ -250,7 +250,7 @@ void Campaign::settle_lost() {
   const auto waits = [](const RunView& view) { return view.unheard_since >= 0 && !view.settled; };
   bool told = false;
   while (std::any_of(runs_.begin(), runs_.end(), waits) && !world_.interrupted()) {
-    if (!told) world_.say("jobs without a trace: waiting for their files to arrive");
+    if (!told) world_.say("jobs unknown to the scheduler: waiting for their files");
     told = true;
     world_.clock->sleep(std::clamp(options_.settle_seconds / 4, 0.5, 5.0));
     refresh();
@@ -333,7 +333,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
   if (entry && ledger_.at(*entry).submission.job.empty() &&
       ledger_.at(*entry).submission.refused.empty())
     return {State::pending, record::Failure::none,
-            "not known whether it was submitted: orch resume finds out"};
+            "it may have been submitted: orch resume finds out"};
   if (entry) {
     evidence.submission = &ledger_.at(*entry).submission;
     evidence.executor_answered =

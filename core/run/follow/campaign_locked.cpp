@@ -15,13 +15,14 @@ Result<bool> Campaign::begin(FileLock::Wait wait) {
     if (auto status = store::check_owner(folder_); !status) return status.error();
   auto lock = FileLock::take(folder_ / "lock", FileLock::Wait::no);
   if (lock && !lock->held() && lock->supported() && wait == FileLock::Wait::yes) {
-    world_.say("another orch is at work on this experiment, or its sbatch: waiting for it");
+    world_.say("another orch (or its sbatch) is working on this experiment: waiting for it");
     lock = FileLock::take(folder_ / "lock", wait);
   }
   if (!lock) return lock.error();
   if (!lock->held() && lock->supported()) return false;
   if (!lock->supported() && !lock_)
-    world_.say("this file system cannot lock: let only one orch work on this experiment");
+    world_.say(
+        "this file system does not support locks: run only one orch at a time on this experiment");
   lock_ = std::move(*lock);
   if (auto status = look_again(); !status) {
     lock_.reset();
@@ -52,7 +53,8 @@ Status Campaign::resolve(std::size_t place) {
   if (told && !submission.array) return ledger_.note_job(place, *told);
   auto* executor = world_.executor(submission.executor);
   if (!executor)
-    return Error{submission.executor, fmt::format("cannot ask what became of {}", submission.id),
+    return Error{submission.executor,
+                 fmt::format("cannot find out what became of {}", submission.id),
                  "run orch where it was submitted from"};
   Backoff backoff(*world_.clock, options_.patience_seconds);
   while (true) {
@@ -139,7 +141,7 @@ Status Campaign::cancel_jobs(const std::vector<Ledger::Entry>& entries) {
     asked[ledger_.at(entry).submission.executor].insert(entry.submission);
   for (const auto& [name, places] : asked) {
     auto* executor = world_.executor(name);
-    if (!executor) return Error{name, "there is none here", "cancel where it was submitted from"};
+    if (!executor) return Error{name, "not available here", "cancel where it was submitted from"};
     std::vector<const record::Submission*> submissions;
     for (const auto place : places) submissions.push_back(&ledger_.all()[place].submission);
     const auto facts = executor->poll(submissions);

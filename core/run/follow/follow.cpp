@@ -36,7 +36,7 @@ void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
           view.record.reason, tries(view, campaign.ledger()) + 1, campaign.options().retries + 1));
     if (view.record.state == State::stopped)
       campaign.world().say(
-          fmt::format("{}: goes on after: {}", view.record.id, view.record.reason));
+          fmt::format("{}: continues after: {}", view.record.id, view.record.reason));
   }
 }
 

@@ -24,7 +24,7 @@ struct Options {
 
 // The outside world, borrowed.
 struct World {
-  launch::Executor* slurm = nullptr;  // null: there is none here
+  launch::Executor* slurm = nullptr;  // null: not available here
   launch::Executor* local = nullptr;
   Clock* clock = nullptr;
   std::function<void(const std::string&)> say;  // a line of news

@@ -21,7 +21,7 @@ struct RunView : record::LiveRun {
   bool judged = false;        // at least once since it was read
   bool damage_stays = false;  // the damaged file is not looked at again
   std::string damage;         // which file of its folder cannot be read; empty: none
-  double unheard_since = -1;  // steady clock: its end came without a word of the script; -1: no
+  double unheard_since = -1;  // steady clock: its end came no message of the script; -1: no
 };
 
 // Whether it waits, runs, or its end is not yet certain.

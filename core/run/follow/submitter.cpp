@@ -158,7 +158,7 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
   for (const auto run : runs) {
     const auto& view = campaign_.runs()[run];
     if (!campaign_.executor_of(view))
-      return Error{view.record.id, "there is no SLURM here", "submit it on the cluster"};
+      return Error{view.record.id, "SLURM not found", "submit it on the cluster"};
     Group group;
     group.runs = {run};
     if (view.phases > 1) {
@@ -359,7 +359,7 @@ Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Grou
       handed_.silent = !backoff.wait(world);
       if (handed_.silent)
         return Error{std::string(ledger.all()[place].submission.executor),
-                     "not known whether it took a job: " + printable(answer.message),
+                     "may have accepted a job: " + printable(answer.message),
                      "orch resume finds out when it answers"};
       found = campaign_.executor_of(view(group))->find(ledger.all()[place].submission);
     }
@@ -368,7 +368,7 @@ Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Grou
       handed_.silent = ++unclear_ >= kUnclearAnswers;
       if (!handed_.silent) return hand_over(group);
       return Error{std::string(campaign_.executor_of(view(group))->name()),
-                   "takes nothing and does not say why: " + printable(answer.message),
+                   "accepts no job, without a reason: " + printable(answer.message),
                    "orch resume goes on when it does"};
     }
     answer = {Reply::accepted, **found, ""};

@@ -120,7 +120,7 @@ void find_suspects(std::vector<RankReport>& ranks) {
     if (report.process && report.process->state == 'T')
       report.suspicion = "its process is stopped";
     else if (!report.recorded)
-      report.suspicion = "left no recording";
+      report.suspicion = "has no flight recording";
     else if (!is_chain && report.begun == lowest && lowest < highest)
       report.suspicion = fmt::format("has begun {} collectives, others up to {}", lowest, highest);
   }
@@ -134,12 +134,11 @@ Result<Inspection> inspect_run(Shell& shell, const InspectRequest& request) {
   std::error_code code;
   if (!fs::is_directory(folder, code))
     return Error{printable(request.run_folder.string()),
-                 fmt::format("has no attempt {}", request.attempt), "see orch status"};
+                 fmt::format("has no attempt {}", request.attempt), "orch status lists attempts"};
   auto reports = read_recordings(folder / "flight", request.now, inspection.notes);
   if (reports.empty())
     inspection.notes.push_back(
-        "no rank left a flight recording: the trainer keeps none, or has "
-        "not come that far");
+        "no flight recording: the trainer does not write one, or has not started its first step");
   for (int rank = 0; rank < std::min(request.ranks, 1 << 20); ++rank)
     reports.try_emplace(rank).first->second.rank = rank;
   for (auto& [rank, report] : reports) inspection.ranks.push_back(std::move(report));

@@ -67,7 +67,7 @@ Result<Inspection> inspect_run(Shell& shell, const InspectRequest& request);
 
 // Where some wait for another stage of a pipeline, those that do not: the chain ends there. Else
 // ranks that stay behind in the number of collectives begun; if none does, those in another
-// collective than most. And those that are stopped, or left no recording where others did.
+// collective than most. And those that are stopped, or that left no recording where others did.
 void find_suspects(std::vector<RankReport>& ranks);
 
 // Looks at the processes of an attempt, through a step that overlaps the job or directly.

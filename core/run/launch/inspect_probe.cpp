@@ -175,7 +175,7 @@ Status probe_processes(Shell& shell, const InspectRequest& request, Inspection& 
     if (report.process) add_note(*report.process);
   if (output->timed_out)
     return Error{"inspect",
-                 fmt::format("the look at the processes took more than {:.0f} s", request.seconds),
+                 fmt::format("looking at the processes took more than {:.0f} s", request.seconds),
                  "try again, or log in to the nodes"};
   if (output->code != 0)
     return Error{"inspect",

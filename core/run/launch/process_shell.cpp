@@ -237,7 +237,7 @@ Result<Output> ProcessShell::run(const Command& command) {
   if (command.argv.empty()) return cannot_run(command, "no program is named");
   for (const auto& word : command.argv)
     if (word.find('\0') != std::string::npos)
-      return cannot_run(command, "a word of its command line has a zero byte");
+      return cannot_run(command, "an argument has a NUL byte");
   auto streams = open_streams(command);
   if (!streams) return streams.error();
   const auto pid = start(command, *streams);

@@ -132,7 +132,7 @@ void add_args(const plan::Run& run, const Flags& fields, Launch& launch) {
           found != flags.end())
         launch.refused.push_back(
             {"args",
-             fmt::format("'{}' is said already: {}", printable(word), printable(found->second)),
+             fmt::format("'{}' is set already: {}", printable(word), printable(found->second)),
              "change the field that it follows from, or leave it out"});
       else if (const auto own = std::find_if(owned.begin(), owned.end(), is_same);
                own != owned.end())
@@ -194,7 +194,7 @@ void Frameworks::Engine::define_complaint(const char* name, std::vector<Error>& 
     const auto text = [&](const sol::object& part, bool required) -> std::string {
       if (part.get_type() == sol::type::string) return part.as<std::string>();
       if (required)
-        throw std::runtime_error(fmt::format("{} takes texts: {}(place, fact, fix)", name, name));
+        throw std::runtime_error(fmt::format("{} takes strings: {}(place, fact, fix)", name, name));
       return {};
     };
     Error error{text(place, true), text(fact, true), text(fix, false)};
@@ -242,7 +242,7 @@ Status Frameworks::Engine::choose(const std::string& framework, const std::strin
   const auto facts = about();
   if (!facts) return facts.error();
   if (!version.empty() && !is_plain_name(version))
-    return Error{place, fmt::format("'{}' is no version", printable(version)),
+    return Error{place, fmt::format("'{}' is not a version", printable(version)),
                  "use letters, digits, '.', '_' and '-'"};
   auto values = sandbox_.state().create_table();
   values["name"] = name;
@@ -265,7 +265,7 @@ Status Frameworks::Engine::choose(const std::string& framework, const std::strin
     return Error{place, fmt::format("'{}' names no version, and flags differ between them", name),
                  fmt::format("write \"{}@{}\"; one of: {}", name, facts->versions.back(),
                              join(facts->versions, ", "))};
-  return Error{place, fmt::format("{} has no version '{}' here", name, printable(version)),
+  return Error{place, fmt::format("{} has no template for version '{}'", name, printable(version)),
                "one of: " + join(facts->versions, ", ")};
 }
 

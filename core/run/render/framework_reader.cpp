@@ -30,7 +30,7 @@ std::string LaunchReader::text(const sol::table& table, const char* name) {
   const auto held = table.raw_get<sol::object>(name);
   if (held.get_type() == sol::type::string) return held.as<std::string>();
   if (held.valid())
-    error(name, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
+    error(name, fmt::format("{} is not a string", type_name(held)), "write it in quotes");
   return {};
 }
 
@@ -48,8 +48,7 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
     const char* start = luaL_tolstring(held.lua_state(), -1, &size);
     Word out{std::string(start, size), false};
     lua_pop(held.lua_state(), 2);
-    if (out.text.find('\0') != std::string::npos)
-      error(place, "holds a zero byte", "no shell can hold it");
+    if (out.text.find('\0') != std::string::npos) error(place, "has a NUL byte", "remove it");
     return out;
   }
   if (held.get_type() == sol::type::table) {
@@ -57,8 +56,8 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
     if (expands.get_type() == sol::type::string && shell_expand(expands.as<std::string>()))
       return {expands.as<std::string>(), true};
   }
-  error(place, fmt::format("{} is not a word", type_name(held)),
-        "give a text, a number, or expand \"$NAME/...\"");
+  error(place, fmt::format("{} is not a string or a number", type_name(held)),
+        "give a string, a number, or expand \"$NAME/...\"");
   return {};
 }
 
@@ -109,8 +108,8 @@ void LaunchReader::read_files(const sol::table& table, Launch& launch) {
     add_file(name, text.text, "files", launch);
   for (const auto& name : texts(table, "copies")) {
     if (!is_plain_name(name)) {
-      error("copies", fmt::format("'{}' is no file beside the template", printable(name)),
-            "name one");
+      error("copies", fmt::format("'{}': not found beside the template", printable(name)),
+            "give a file beside the template");
       continue;
     }
     auto text = read_file(file_.parent_path() / name);
@@ -128,7 +127,7 @@ void LaunchReader::read_stop(const sol::table& table, Launch& launch) {
       launch.stop_file = held.text;
     else
       error("stop." + name,
-            fmt::format("'{}' is no way to tell a program to save and leave", held.text),
+            fmt::format("'{}' is not a way to tell a program to save and stop", held.text),
             "write stop = { signal = \"TERM\" } or stop = { file = \"kill-switch\" }");
   }
 }
@@ -143,7 +142,8 @@ Launch LaunchReader::read(const sol::object& made) {
   for (const auto& [key, value] : table) {
     const auto name = key.get_type() == sol::type::string ? key.as<std::string>() : std::string();
     if (std::find(kFields.begin(), kFields.end(), name) == kFields.end())
-      error("render", fmt::format("returned '{}', which is no field of a launch", printable(name)),
+      error("render",
+            fmt::format("returned '{}', which is not a field of a launch", printable(name)),
             suggestion(name, kFields));
   }
   launch.program = words(table, "program");

@@ -22,7 +22,7 @@ void check_environment(const plan::Slurm& job, Errors& errors) {
     const auto place = fmt::format("job.environment.{}", printable(name));
     errors.add(plan::check_environment_name(name, place));
     if (value.find('\0') != std::string::npos)
-      errors.push_back({place, "holds a NUL character", "no shell can hold it"});
+      errors.push_back({place, "holds a NUL character", "remove it"});
   }
 }
 
@@ -83,8 +83,8 @@ Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
     auto text = source.render(run, {phases[i], i + 1, phases.size()}, context);
     if (!text) return text.error();
     if (!run.framework.empty() && text->find("$folder/start") == std::string::npos)
-      return Error{"framework", "the job template of this cluster starts our trainers only",
-                   "take find_trainer and train from templates/slurm/default.sbatch into it"};
+      return Error{"framework", "the job template of this cluster starts only the trainers of orch",
+                   "copy find_trainer and train from templates/slurm/default.sbatch"};
     scripts.push_back({script_name(i + 1), std::move(*text)});
   }
   return scripts;

@@ -61,7 +61,7 @@ void write_string(lua_State* L, const char* expression, int flags) {
   const char* start = lua_tolstring(L, 1, &size);
   const std::string_view text(start, size);
   if (text.find('\0') != std::string_view::npos)
-    luaL_error(L, "{{ %s }} holds a NUL character\nno shell can hold it", expression);
+    luaL_error(L, "{{ %s }} holds a NUL character\nremove it", expression);
   if ((flags & kOneLine) && holds_control_character(text))
     luaL_error(L,
                "{{ %s }} holds a control character\na line break would end this line: use it only "

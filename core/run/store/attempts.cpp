@@ -17,7 +17,7 @@ using record::Attempt;
 constexpr std::array<std::string_view, 7> kStates = {"running",   "finished",  "left",  "stopped",
                                                      "cancelled", "bad_nodes", "failed"};
 constexpr auto kAttemptFix =
-    "move that file away: the run counts as one that did not say how it ended";
+    "move that file away: the run then counts as one that did not record how it ended";
 
 // "07" is not a number that a script gives.
 int parse_number(const std::string& name) {
@@ -34,7 +34,7 @@ double read_time(Fields& fields, const char* key) {
 void read_status(Fields& fields, Attempt& attempt) {
   attempt.state = fields.text("state");
   if (std::find(kStates.begin(), kStates.end(), attempt.state) == kStates.end())
-    fields.complain("'state' is none that a job has");
+    fields.complain("'state' is invalid");
   attempt.message = fields.text_or("message", "");
   attempt.job = fields.text_or("job_id", "");
   attempt.submission = fields.text_or("submission", "");

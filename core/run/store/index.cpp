@@ -62,7 +62,7 @@ Index::Row read_row(Fields& fields) {
   return row;
 }
 
-// How a line says of which experiment it is: within a text the quotes would have backslashes.
+// How a line says of which experiment it is: within a string the quotes would have backslashes.
 constexpr std::string_view kExperiment = "\"experiment\":";
 std::string mark_of(const std::string& experiment) {
   return std::string(kExperiment) +

@@ -151,7 +151,7 @@ Result<std::set<std::string>> read_wanted(const fs::path& experiment_folder) {
     if (!line.empty()) ids.insert(std::move(line));
   }
   if (!sound)
-    return damaged(path, "it is no list of run ids",
+    return damaged(path, "it is not a list of run ids",
                    "move that file away; orch run FILE.lua asks for its runs again");
   return ids;
 }

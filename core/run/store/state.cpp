@@ -60,8 +60,8 @@ Measurement read_progress(Fields& fields) {
 void parse_state(Fields& fields, LiveRun& run) {
   const auto state = record::parse_state(fields.text("state"));
   const auto failure = record::parse_failure(fields.text("failure"));
-  if (!state) fields.complain("'state' is none that a run has");
-  if (!failure) fields.complain("'failure' is none that a run has");
+  if (!state) fields.complain("'state' is invalid");
+  if (!failure) fields.complain("'failure' is invalid");
   run.take(record::Verdict{state.value_or(record::State::planned),
                            failure.value_or(record::Failure::none), fields.text("reason")});
   run.cancel_asked = fields.flag("cancel_asked");

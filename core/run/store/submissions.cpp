@@ -80,7 +80,7 @@ std::vector<record::Sums> read_sums(Fields& fields, std::size_t runs) {
   const auto scripts = fields.texts("script_sums"), starts = fields.texts("start_sums");
   std::vector<record::Sums> out;
   if (scripts.size() != starts.size() || (scripts.size() != runs && !scripts.empty()))
-    fields.complain("it has not a sum for each run");
+    fields.complain("the number of checksums differs from the number of runs");
   else
     for (std::size_t i = 0; i < scripts.size(); ++i) out.push_back({scripts[i], starts[i]});
   return out;
@@ -90,9 +90,9 @@ void check(const record::Submission& submission, const std::string& id, Fields& 
   if (submission.id != id) fields.complain("its id is not the name of its folder");
   if (submission.runs.empty()) fields.complain("it has no runs");
   if (!submission.array && submission.runs.size() > 1)
-    fields.complain("it has several runs, but is no array");
+    fields.complain("it has several runs, but is not an array");
   if (!std::all_of(submission.runs.begin(), submission.runs.end(), is_folder_name))
-    fields.complain("'runs' has what is no name of a run");
+    fields.complain("'runs' has an invalid run name");
 }
 
 Result<record::Submission> read_frozen(const fs::path& folder, const std::string& id) {
@@ -141,7 +141,7 @@ Status read_fate(const fs::path& folder, record::Submission& submission) {
 Result<std::uint64_t> random_bits() {
   std::uint64_t bits = 0;
   while (::getrandom(&bits, sizeof bits, 0) != sizeof bits)
-    if (errno != EINTR) return file_error("getrandom", "no random numbers", errno);
+    if (errno != EINTR) return file_error("getrandom", "cannot read random numbers", errno);
   return bits;
 }
 
@@ -203,7 +203,7 @@ Status note_job(const fs::path& submission_folder, const std::string& job) {
 
 Status note_refusal(const fs::path& submission_folder, const std::string& message) {
   // An empty text would not count as one.
-  return note(submission_folder / "refused", trim(message).empty() ? "without a word" : message);
+  return note(submission_folder / "refused", trim(message).empty() ? "no message" : message);
 }
 
 // Renamed first: a submission is there whole or not at all.

@@ -172,7 +172,7 @@ class Notes {
 std::string odd_steps_text(const record::Measurement& measured) {
   if (measured.odd_steps.empty()) return "";
   const auto& worst = measured.odd_steps.front();
-  return fmt::format("{}, the worst step {}: {} s, {:.2f} x the median",
+  return fmt::format("{}, the worst at step {}: {} s, {:.2f} x the median",
                      plural(measured.odd_step_count, "outlier"), worst.step,
                      significant(worst.seconds), worst.factor);
 }
@@ -236,10 +236,10 @@ void add_notes(const Records& records, std::vector<show::Section>& to) {
   };
   add("taken", "How the time of a step was taken", taken);
   add("assumed", "Assumed (*)", assumed);
-  add("steps", "Steps that count for less", steps);
+  add("steps", "Steps that were skipped or repeated", steps);
   add("ended", "How it ended", ends);
   add("spikes", "Jumps of the loss", spikes);
-  add("nodes", "Nodes apart from the others", nodes);
+  add("nodes", "Nodes that differ from the others", nodes);
   add("doubts", "Doubtful (?)", doubts);
   add("not_estimated", "Without an estimate", missing);
 }

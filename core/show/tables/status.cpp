@@ -368,8 +368,7 @@ MeasuredAnswer measured_answer(const Standings& standings) {
                          strategy_text(*runs.front(), shared_settings(runs)),
                          group_digits(std::round(speed(runs.front()))), join(others, ", "));
   if (!alike.empty())
-    out.text +=
-        fmt::format(" It cannot be told from {}: repeats differ by as much.", and_list(alike));
+    out.text += fmt::format(" The difference from {} is within that of repeats.", and_list(alike));
   out.text += outside_ranges(runs);
   return out;
 }

@@ -203,7 +203,7 @@ std::vector<std::string> Validation::beyond(double percent) const {
 }
 
 std::string left_out(const Validation& v) {
-  return fmt::format("{} judged, {} skipped; left out: {} suspect, {} printed twice\n",
+  return fmt::format("{} judged, {} skipped; left out: {} suspect, {} duplicates\n",
                      plural(v.rows.size(), "row"), v.samples.skipped.size(), v.samples.suspect,
                      v.samples.duplicates);
 }

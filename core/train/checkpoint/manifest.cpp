@@ -28,7 +28,7 @@ std::string sealed(const Json& json) {
 }
 
 Result<Json> unsealed(const std::string& text, const std::string& place) {
-  const Error torn{printable(place), "is torn or was changed", "use an older checkpoint"};
+  const Error torn{printable(place), "is truncated or was changed", "use an older checkpoint"};
   const auto at = text.rfind(kSeal);
   if (at == std::string::npos || !text.ends_with("\"}\n")) return torn;
   const auto digits = at + kSeal.size();
@@ -37,7 +37,8 @@ Result<Json> unsealed(const std::string& text, const std::string& place) {
   auto json = parse_json<Json>(text);
   if (!json.is_object()) return torn;
   if (json.value("version", Json()) != kVersion)
-    return Error{printable(place), "is of another version of orch", "use the orch that wrote it"};
+    return Error{printable(place), "was written by another version of orch",
+                 "use that version of orch"};
   return json;
 }
 
@@ -45,13 +46,13 @@ Result<Json> unsealed(const std::string& text, const std::string& place) {
 std::int64_t integer(const Json& json) {
   if (!json.is_number_integer() ||
       (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest))
-    throw std::runtime_error("a number that is not a whole one, or too large: " + json.dump());
+    throw std::runtime_error("not an integer, or too large: " + json.dump());
   return json.get<std::int64_t>();
 }
 
 std::uint64_t natural(const Json& json) {
   const auto number = integer(json);
-  if (number < 0) throw std::runtime_error("a number below 0: " + json.dump());
+  if (number < 0) throw std::runtime_error("negative number: " + json.dump());
   return static_cast<std::uint64_t>(number);
 }
 
@@ -78,7 +79,7 @@ Json box_json(const Piece& box) {
 // A piece, or a box, or a whole tensor: what is left out is all there is.
 Piece parse_piece(const Json& json) {
   const auto dtype = parse_dtype(json.at(1).get<std::string>());
-  if (!dtype) throw std::runtime_error("a type that this orch does not know");
+  if (!dtype) throw std::runtime_error("unknown type");
   auto piece = Piece::whole(json.at(0).get<std::string>(), *dtype, integers(json.at(2)));
   if (json.size() > 3) {
     piece.offsets = integers(json.at(3));
@@ -105,7 +106,7 @@ Shard parse_shard(const Json& json) {
   Shard shard;
   shard.bytes = natural(json.at("bytes"));
   const auto sum = parse_hex(json.at("checksum").get<std::string>());
-  if (!sum) throw std::runtime_error("a checksum that is none: " + json.at("checksum").dump());
+  if (!sum) throw std::runtime_error("invalid checksum: " + json.at("checksum").dump());
   shard.checksum = *sum;
   shard.data_begin = natural(json.at("data_begin"));
   return shard;
@@ -174,7 +175,7 @@ double parse_number(const Json& json) {
   for (const double number : {std::numeric_limits<double>::infinity(), std::nan("")})
     for (const double signed_number : {number, -number})
       if (json == std::to_string(signed_number)) return signed_number;
-  throw std::runtime_error("a number that is none: " + json.dump());
+  throw std::runtime_error("not a number: " + json.dump());
 }
 
 std::map<std::string, double> parse_numbers(const Json& json) {
@@ -191,7 +192,7 @@ Facts parse_facts(const Json& json) {
   facts.seed = integer(json.at("seed"));
   const auto ranks = natural(json.at("ranks"));
   if (ranks != json.at("shards").size())
-    throw std::runtime_error("has not as many shards as ranks");
+    throw std::runtime_error("the number of shards differs from the number of ranks");
   facts.ranks = static_cast<int>(ranks);
   facts.numbers = parse_numbers(json.at("numbers"));
   facts.texts = json.at("texts").get<std::map<std::string, std::string>>();

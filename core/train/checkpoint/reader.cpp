@@ -31,7 +31,7 @@ Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {
     if (auto status = file->read(at, chunk); !status) return status;
     sum.add(chunk);
   }
-  if (sum.value() != shard.checksum) return wrong("was changed: its checksum is another");
+  if (sum.value() != shard.checksum) return wrong("is damaged: the checksum differs");
   return {};
 }
 
@@ -60,11 +60,11 @@ Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
   };
   if (auto status = check_piece(wanted); !status) return status;
   const auto* there = boxes(wanted.name);
-  if (!there) return bad("not in this checkpoint", "check that it is of the same model");
+  if (!there) return bad("not in this checkpoint", "check that the model is the same");
   const auto& saved = there->front().piece;
   if (saved.shape != wanted.shape)
     return bad("saved as " + shape_text(saved.shape) + ", wanted as " + shape_text(wanted.shape),
-               "check that it is of the same model");
+               "check that the model is the same");
   if (!is_convertible(saved.dtype, wanted.dtype))
     return bad("saved as " + std::string(name(saved.dtype)) + ", wanted as " +
                    std::string(name(wanted.dtype)),

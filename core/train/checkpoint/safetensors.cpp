@@ -28,7 +28,8 @@ constexpr std::size_t kWindow = std::size_t{1} << 20;
 bool has_no_room(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
 
 Error broken(const fs::path& path, const std::string& fact) {
-  return {printable(path.string()), "is no whole safetensors file: " + fact, "get it again"};
+  return {printable(path.string()), "is not a complete safetensors file: " + fact,
+          "download it again"};
 }
 
 // Throws nlohmann's exceptions where something has another type.
@@ -57,7 +58,7 @@ Result<SafetensorsHeader> parse(const fs::path& path, const std::string& text,
   SafetensorsHeader header;
   try {
     const auto json = parse_json<Json>(text);
-    if (!json.is_object()) return broken(path, "its header is not as it should be");
+    if (!json.is_object()) return broken(path, "invalid header");
     for (const auto& [name, tensor] : json.items()) {
       if (name == "__metadata__") continue;
       header.tensors.push_back(entry(name, tensor));
@@ -65,7 +66,7 @@ Result<SafetensorsHeader> parse(const fs::path& path, const std::string& text,
         return status.error();
     }
   } catch (const nlohmann::json::exception&) {
-    return broken(path, "its header is not as it should be");
+    return broken(path, "invalid header");
   }
   return header;
 }
@@ -139,7 +140,7 @@ Result<ShardReader> ShardReader::open(const fs::path& path) {
   if (!reader.file_.is_open()) return file_error(path, "cannot open", errno);
   struct stat facts {};
   if (::fstat(reader.file_.get(), &facts) != 0) return file_error(path, "cannot read", errno);
-  if (!S_ISREG(facts.st_mode)) return Error{printable(path.string()), "is no file", ""};
+  if (!S_ISREG(facts.st_mode)) return Error{printable(path.string()), "not a file", ""};
   reader.bytes_ = static_cast<std::uint64_t>(facts.st_size);
   return reader;
 }
@@ -148,7 +149,7 @@ Status ShardReader::fetch(std::uint64_t at, std::span<std::byte> to) const {
   const auto got = read_at(file_.get(), at, to.data(), to.size());
   if (got < 0) return file_error(path_, "cannot read", errno);
   if (static_cast<std::size_t>(got) < to.size())
-    return Error{printable(path_.string()), "is shorter than it should be", "get it again"};
+    return Error{printable(path_.string()), "is truncated", "download it again"};
   return {};
 }
 

@@ -42,7 +42,7 @@ class Writing {
     clean_up(status.error());
     if (was_removed)
       return Error{printable(here_.string()), "was removed before this rank had written its share",
-                   "rank 0 says why"};
+                   "see the log of rank 0"};
     return status;
   }
 
@@ -72,7 +72,7 @@ std::size_t size_of(const Piece& piece) {
 
 Status Writing::check() const {
   if (facts_.ranks > 1 && options_.attempt.empty())
-    return Error{"checkpoint", "several ranks write, and no attempt is named", ""};
+    return Error{"checkpoint", "several ranks write, and the attempt is not named", ""};
   if (options_.rank < 0 || options_.rank >= facts_.ranks || facts_.step < 0)
     return Error{"checkpoint",
                  "rank " + std::to_string(options_.rank) + " of " + std::to_string(facts_.ranks) +
@@ -209,7 +209,7 @@ Result<RankNote> Writing::wait_for(int rank, std::chrono::steady_clock::time_poi
       return Error{printable(here_.string()), "was removed while the checkpoint was written",
                    "look for what removes folders there"};
     if (options_.give_up && options_.give_up())
-      return Error{printable(here_.string()), "given up while waiting for " + name, ""};
+      return Error{printable(here_.string()), "gave up waiting for " + name, ""};
     if (std::chrono::steady_clock::now() > until)
       return Error{printable(here_.string()), name + " has not written its share in time",
                    "look for what happened to that rank"};

@@ -112,7 +112,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const Options& options) {
   const auto range = (*ranges)[static_cast<std::size_t>(options.which)];
   if (range.begin == range.end)
     return Error{printable(options.prefix),
-                 "none of its " + std::to_string(file->sequences()) + " documents is for " +
+                 "none of its " + std::to_string(file->sequences()) + "documents is in " +
                      std::string(name(options.which)) + " with split \"" +
                      printable(options.split) + "\"",
                  "give it a larger share, or build with more documents (--split-lines)"};

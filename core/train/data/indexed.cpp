@@ -92,7 +92,7 @@ Status IndexedFile::read_header() {
   const auto code = load<std::uint8_t>(data + 17);
   if (!find_kind(Dtype{code}))
     return damaged(place, "says that tokens have type " + std::to_string(code) +
-                              ", which is none of whole numbers");
+                              ", which is not an integer type");
   dtype_ = Dtype{code};
   const auto sequences = load<std::uint64_t>(data + 18), entries = load<std::uint64_t>(data + 26);
   const auto bytes = static_cast<std::uint64_t>(idx_.size());
@@ -105,7 +105,7 @@ Status IndexedFile::read_header() {
   // A mode for each sequence may follow; text has none.
   const auto rest = bytes - (kIndexHeader + 12 * sequences + 8 * entries);
   if (rest != 0 && rest != sequences)
-    return damaged(place, "goes on for " + std::to_string(rest) + " bytes after its end");
+    return damaged(place, "has " + std::to_string(rest) + " bytes after its end");
   sequences_ = static_cast<std::int64_t>(sequences);
   entries_ = static_cast<std::int64_t>(entries);
   return {};

@@ -77,7 +77,7 @@ Result<IndexedWriter> IndexedWriter::create(const std::string& prefix, Dtype dty
   ORCH_CHECK(dtype == Dtype::u16 || dtype == Dtype::i32, "a type that is never written");
   for (const auto& path : {idx_path(prefix), bin_path(prefix)})
     if (!replace && exists(path))
-      return Error{printable(path), "is there already",
+      return Error{printable(path), "exists already",
                    "name another place, or replace it (--force)"};
   auto idx = DraftFile::create(idx_path(prefix), DraftFile::Name::locked);
   if (!idx) return idx.error();
@@ -92,7 +92,7 @@ Status IndexedWriter::add(std::span<const std::int32_t> tokens) {
   in_document_ += static_cast<std::int64_t>(tokens.size());
   if (in_document_ > kLongest)
     return Error{printable(prefix_), "a document has more than 2,147,483,647 tokens",
-                 "split it: the format has no longer ones"};
+                 "split it: the format does not allow longer documents"};
   if (dtype_ == Dtype::i32) return bin_.append(tokens.data(), tokens.size_bytes());
   narrow_.assign(tokens.begin(), tokens.end());
   return bin_.append(narrow_.data(), narrow_.size() * sizeof(std::uint16_t));

@@ -20,8 +20,8 @@ std::int64_t Config::size(plan::Field field, std::initializer_list<const char*> 
   const auto& param = plan::param_of(field);
   if (found && found->is_number_integer() && *found >= param.min && *found <= param.max)
     return found->get<std::int64_t>();
-  refuse(fmt::format("{} is missing or no number from {:.0f} to {:.0f}", *names.begin(), param.min,
-                     param.max),
+  refuse(fmt::format("{} is missing, or not a number from {:.0f} to {:.0f}", *names.begin(),
+                     param.min, param.max),
          "check the folder");
   return 1;
 }
@@ -31,7 +31,7 @@ double Config::real(plan::Field field, const char* name, double missing) {
   if (!found) return missing;
   const auto& param = plan::param_of(field);
   if (found->is_number() && *found >= param.min && *found <= param.max) return found->get<double>();
-  refuse(fmt::format("{} is no number from {:g} to {:g}", name, param.min, param.max),
+  refuse(fmt::format("{} is not a number from {:g} to {:g}", name, param.min, param.max),
          "check the folder");
   return missing;
 }

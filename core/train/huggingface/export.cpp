@@ -110,7 +110,7 @@ Status check_names(const checkpoint::Reader& from, const std::vector<Tensor>& te
       return there == "weights/" + tensor.ours;
     });
     if (there.starts_with("weights/") && !known)
-      return Error{printable(there), "has no place in the model of transformers", ""};
+      return Error{printable(there), "does not exist in the model of transformers", ""};
   }
   return {};
 }

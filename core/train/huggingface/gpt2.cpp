@@ -38,7 +38,7 @@ void check_common(Config& config) {
 }
 
 Json gpt2_config(const plan::Model& m) {
-  // Of GPT-2's own vocabulary, and of bytes with one sign after them, the last one ends a text.
+  // Of GPT-2's own vocabulary, and of bytes with one sign after them, the last one ends a string.
   const auto end_of_text = m.vocab - 1;
   Json json{{"vocab_size", m.vocab},
             {"n_positions", m.seq},

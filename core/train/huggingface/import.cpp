@@ -28,7 +28,8 @@ using Share = std::vector<const Tensor*>;
 Result<std::set<std::string>> files_of(const fs::path& index) {
   const auto text = read_file(index);
   if (!text) return text.error();
-  const Error bad{printable(index.string()), "is no index of safetensors files", "get it again"};
+  const Error bad{printable(index.string()), "is not an index of safetensors files",
+                  "download it again"};
   try {
     const auto json = parse_json(*text);
     std::set<std::string> files;
@@ -90,7 +91,8 @@ Status Source::add(const fs::path& file, const std::string& prefix) {
     const auto name =
         entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
     if (!found_.emplace(name, Found{file, header->data_begin, std::move(entry)}).second)
-      return Error{printable(file.string()), printable(name) + " is there twice", "get it again"};
+      return Error{printable(file.string()), printable(name) + " is there twice",
+                   "download it again"};
   }
   return {};
 }
@@ -108,7 +110,7 @@ Result<std::vector<float>> Source::read(const std::string& name,
                checkpoint::shape_text(shape));
   const auto dtype = checkpoint::parse_dtype(entry.dtype);
   if (!dtype || !checkpoint::is_floating(*dtype))
-    return bad("has type " + printable(entry.dtype) + ", which is none of F32, F16, BF16, F64");
+    return bad("has type " + printable(entry.dtype) + ", not F32, F16, BF16 or F64");
   auto file = checkpoint::ShardReader::open(at->second.file);
   if (!file) return file.error();
   std::vector<std::byte> stored(entry.end - entry.begin);

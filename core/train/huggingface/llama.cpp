@@ -69,7 +69,8 @@ void read_rotations(Config& config, plan::Model& m) {
   if (!five) m.rope_theta = config.real(Field::rope_theta, "rope_theta", 10'000);
   if (!scaled) return;
   Config inner{*scaled, config.place + (five ? ": rope_parameters" : ": rope_scaling")};
-  if (!scaled->is_object()) return config.refuse("rope_scaling is no object", "check the folder");
+  if (!scaled->is_object())
+    return config.refuse("rope_scaling is not an object", "check the folder");
   if (five) m.rope_theta = inner.real(Field::rope_theta, "rope_theta", 10'000);
   const auto* type = inner.find({"rope_type", "type"});
   if (type && *type == "llama3") {

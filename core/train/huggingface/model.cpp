@@ -42,7 +42,8 @@ Result<plan::Model> model_of(const checkpoint::Facts& facts) {
   auto model = found == facts.texts.end() ? Result<plan::Model>(Error{})
                                           : plan::parse_model(found->second, "checkpoint: model");
   if (model) return model;
-  return Error{"checkpoint", "does not say which model it is of", "use one that orch has written"};
+  return Error{"checkpoint", "does not say which model it is of",
+               "use a checkpoint written by orch"};
 }
 
 std::string config_json(const plan::Model& model, const Architecture& architecture,
@@ -56,7 +57,7 @@ std::string config_json(const plan::Model& model, const Architecture& architectu
 
 Result<Described> parse_config(const std::string& text, const std::string& place) {
   const auto json = parse_json<Json>(text);
-  if (!json.is_object()) return Error{printable(place), "is no JSON object", "check the folder"};
+  if (!json.is_object()) return Error{printable(place), "is not a JSON object", "check the folder"};
   Config config{json, printable(place)};
   const auto* type = config.find({"model_type"});
   const auto* name = type ? type->get_ptr<const std::string*>() : nullptr;

@@ -34,7 +34,7 @@ const Json& part(const Json& of, const char* name, const std::string& where) {
 
 std::string type_of(const Json& of, const std::string& where) {
   const auto& type = part(of, "type", where);
-  if (!type.is_string()) throw Bad{where, "its type is no text"};
+  if (!type.is_string()) throw Bad{where, "its type is not a string"};
   return type.get<std::string>();
 }
 
@@ -54,13 +54,13 @@ Regex must(Result<Regex> regex, const std::string& where) {
 
 std::int32_t id_of(const Json& id, const std::string& where) {
   if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() > 1 << 30)
-    throw Bad{where, "a token's number is no number from 0 to 2^30"};
+    throw Bad{where, "a token id is not an integer from 0 to 2^30"};
   return id.get<std::int32_t>();
 }
 
 void read_vocab(const Json& model, Parts& to) {
   const auto& vocab = part(model, "vocab", "model");
-  if (!vocab.is_object()) throw Bad{"model.vocab", "is no table of tokens"};
+  if (!vocab.is_object()) throw Bad{"model.vocab", "is not a table of tokens"};
   for (const auto& [text, id] : vocab.items()) {
     const auto token = id_of(id, "model.vocab");
     to.names[text] = token;
@@ -71,7 +71,7 @@ void read_vocab(const Json& model, Parts& to) {
   }
   for (int byte = 0; byte < 256; ++byte)
     if (const std::string one(1, static_cast<char>(byte)); !to.model.vocab.contains(one))
-      throw Bad{"model.vocab", fmt::format("lacks {} for the byte {:#04x}: no byte-level BPE",
+      throw Bad{"model.vocab", fmt::format("lacks {} for the byte {:#04x}: not a byte-level BPE",
                                            to_byte_alphabet(one), byte)};
 }
 
@@ -84,12 +84,12 @@ std::pair<std::string, std::string> pair_of(const Json& merge, const std::string
     if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
       return {text.substr(0, space), text.substr(space + 1)};
   }
-  throw Bad{where, "is no pair of tokens"};
+  throw Bad{where, "is not a pair of tokens"};
 }
 
 void read_merges(const Json& model, Parts& to) {
   const auto& merges = part(model, "merges", "model");
-  if (!merges.is_array()) throw Bad{"model.merges", "is no list"};
+  if (!merges.is_array()) throw Bad{"model.merges", "is not a list"};
   to.model.merges = PairTable(merges.size());
   std::uint32_t rank = 0;
   for (const auto& merge : merges) {
@@ -197,7 +197,7 @@ void read_added(const Json& file, Parts& to) {
   if (!file.contains("added_tokens")) return;
   for (const auto& token : file["added_tokens"]) {
     const auto& content = part(token, "content", "added_tokens");
-    if (!content.is_string()) throw Bad{"added_tokens", "a content is no text"};
+    if (!content.is_string()) throw Bad{"added_tokens", "the content is not a string"};
     const auto text = content.get<std::string>();
     const auto where = "added token '" + printable(text) + "'";
     for (const auto* name : {"single_word", "lstrip", "rstrip"})
@@ -231,7 +231,7 @@ Result<std::unique_ptr<Tokenizer>> parse_tokenizer_json(const std::string& text,
   };
   try {
     const auto json = parse_json(text);
-    if (json.is_discarded()) return complain("", "is no JSON, or is nested too deep");
+    if (json.is_discarded()) return complain("", "is not JSON, or is nested too deeply");
     return make_bpe_tokenizer(read(json));
   } catch (const Json::exception& error) {
     return complain("", printable(error.what()));

@@ -1,4 +1,4 @@
--- Spare nodes are a whole number of them, from none up.
+-- Spare nodes are an integer from 0 up.
 return experiment {
   name = "bad_spare_nodes",
   model = "gpt-1.3b",

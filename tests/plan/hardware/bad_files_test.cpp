@@ -60,11 +60,11 @@ TEST_CASE("text that is not YAML is answered with its line", "[hardware]") {
 TEST_CASE("what follows the document is neither dropped nor read for ever", "[hardware]") {
   for (const auto* more : {"---\na: 1\n", "...\na: 1\n"})
     CHECK_THAT(text(toy::cluster(kCluster + more).error()),
-               ContainsSubstring(": the document has ended, but here is more"));
+               ContainsSubstring(": text after the end of the document"));
   CHECK_THAT(text(toy::cluster(kCluster + "}\n").error()),
              StartsWith("toy.yaml:34: not valid YAML"));
   CHECK_THAT(text(toy::cluster("- a\nb: 2\n").error()),
-             StartsWith("toy.yaml:2: the document has ended, but here is more"));
+             StartsWith("toy.yaml:2: text after the end of the document"));
   for (const auto* alone : {",", ", c", "]", "how: ] x", "a: b\n, c"})
     CHECK_FALSE(toy::cluster(alone));
 }
@@ -83,7 +83,7 @@ TEST_CASE("an empty file, a list and a second document are told apart", "[hardwa
   CHECK_THAT(text(toy::cluster("42").error()),
              StartsWith("toy.yaml:1: a single value where a map belongs"));
   CHECK_THAT(text(toy::cluster("a: 1\n---\nb: 2\n").error()),
-             StartsWith("toy.yaml:2: the document has ended, but here is more"));
+             StartsWith("toy.yaml:2: text after the end of the document"));
   CHECK_THAT(text(parse_gpus("", "gpus.yaml").error()), StartsWith("gpus.yaml: the file is empty"));
 }
 
@@ -119,9 +119,9 @@ TEST_CASE("a number without an origin is refused", "[hardware]") {
 
 TEST_CASE("a value of the wrong type says what belongs there", "[hardware]") {
   CHECK_THAT(complaint("gpus_per_node: 8", "gpus_per_node: eight"),
-             StartsWith("toy.yaml:7: partitions[1].gpus_per_node: 'eight' is not a whole number"));
+             StartsWith("toy.yaml:7: partitions[1].gpus_per_node: 'eight' is not an integer"));
   CHECK_THAT(complaint("gpus_per_node: 8", "gpus_per_node: 7.5"),
-             ContainsSubstring("'7.5' is not a whole number"));
+             ContainsSubstring("'7.5' is not an integer"));
   CHECK_THAT(complaint("nodes: 4", "nodes: [4]"), ContainsSubstring("a list where text belongs"));
   CHECK_THAT(complaint("nodes: 4", "nodes:"), ContainsSubstring("nothing where text belongs"));
   CHECK_THAT(complaint("gpu: toy", "gpu: {a: b}"), ContainsSubstring("a map where text belongs"));
@@ -153,7 +153,7 @@ TEST_CASE("negative, zero and absurd numbers are out of range", "[hardware]") {
   for (const auto* bad : {"0", "-8", "1025", "99999999999999999999"})
     CHECK(complaint("gpus_per_node: 8", "gpus_per_node: " + std::string(bad)) ==
           "toy.yaml:7: partitions[1].gpus_per_node: " + std::string(bad) +
-              " is out of range\n  give a whole number from 1 to 1024");
+              " is out of range\n  give an integer from 1 to 1024");
 }
 
 TEST_CASE("two partitions of one name, and a key given twice, are refused", "[hardware]") {

@@ -124,7 +124,7 @@ TEST_CASE("what a cluster is like must be there, and come to an end", "[hardware
              StartsWith("mine/ours.yaml:2: like: 'ours' is like itself\n  name another cluster"));
   site.file("mine/theirs.yaml", "name: theirs\nlike: ours\n");
   CHECK(site.complaint("name: ours\nlike: theirs\n") ==
-        "mine/theirs.yaml:2: like: a circle: ours is like theirs is like ours\n"
+        "mine/theirs.yaml:2: like: circular: ours is like theirs is like ours\n"
         "  let one of them have its own numbers");
   CHECK(site.complaint("name: ours\nlike: toy\npartitions:\n  - name: a\n    like: smal\n") ==
         "mine/ours.yaml:5: partitions[1].like: toy has no partition 'smal'\n"
@@ -166,7 +166,7 @@ TEST_CASE("what a GPU is like must be there, and come to an end", "[hardware][li
   CHECK(said("a: { like: tyo }\n") ==
         "gpus.yaml:1: a.like: no GPU is called 'tyo'\n  did you mean 'toy'?");
   CHECK_THAT(said("a: { like: b }\nb: { like: a }\n"),
-             ContainsSubstring("gpus.yaml:2: b.like: a circle: 'a' is like itself in the end"));
+             ContainsSubstring("gpus.yaml:2: b.like: circular: 'a' is like itself in the end"));
   CHECK_THAT(said("a: { like: a }\n"), StartsWith("gpus.yaml:1: a.like: no GPU is called 'a'"));
   CHECK_THAT(said("a: { like: toy, peak: { \"f p\": { value: 1 TFLOPs, origin: o } } }\n"),
              ContainsSubstring("a.peak.f p: not a name for a number format"));

@@ -29,7 +29,7 @@ TEST_CASE("the lines after the first are the fix", "[lua]") {
         Error{"script.lua:1", "no such model", "one of: a, b"});
 }
 
-TEST_CASE("an error that is no text is told by its type, without an address", "[lua]") {
+TEST_CASE("an error that is not a string is told by its type, without an address", "[lua]") {
   CHECK(error_of("error({})") ==
         Error{"script.lua:1", "error was called with a table instead of a message", ""});
   CHECK(error_of("error()").fact == "error was called with a nil instead of a message");

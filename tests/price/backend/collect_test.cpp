@@ -72,16 +72,16 @@ TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]")
   check("an item of memory of 0 bytes", [](Said& said) { said.memory.struct_size = 0; });
   check("more than 1000000 items of memory", [](Said& said) { said.times = 1'000'001; });
   check("a block comes after the stages that count it", [](Said& said) { said.late_block = true; });
-  check("stages 0 to 1 come twice", [](Said& said) { said.stages_twice = true; });
+  check("stages 0 to 1 are given twice", [](Said& said) { said.stages_twice = true; });
   check("the work of stage 0 of 2 is missing", [](Said& said) { said.stages.last = 5; });
   check("stages of 0 bytes", [](Said& said) { said.stages.struct_size = 0; });
-  check("counted a number of times that cannot be", [](Said& said) { said.counts[0] = -3; });
+  check("counted an invalid number of times", [](Said& said) { said.counts[0] = -3; });
   check("a schedule in 'float'", [](Said& said) { said.schedule.dtype = "float"; });
   check("a schedule of 1000000000000 stages",
         [](Said& said) { said.schedule.stages = 1'000'000'000'000; });
   check("a schedule of 0 bytes", [](Said& said) { said.schedule.struct_size = 0; });
-  check("'norms' has amounts that cannot be", [](Said& said) { said.op.forward = INFINITY; });
-  check("'norms' has amounts that cannot be", [](Said& said) { said.op.group_size = -4; });
+  check("'norms' has invalid amounts", [](Said& said) { said.op.forward = INFINITY; });
+  check("'norms' has invalid amounts", [](Said& said) { said.op.group_size = -4; });
   check("an operation of 4 bytes", [](Said& said) { said.op.struct_size = 4; });
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("what orch-measure says is read", "[machine]") {
 
 TEST_CASE("a measurement that cannot be is refused with the field", "[machine]") {
   CHECK_THAT(complaint(""), ContainsSubstring("orch-measure: "));
-  CHECK_THAT(complaint(kRecorded.substr(0, 300)), ContainsSubstring("is no JSON"));
+  CHECK_THAT(complaint(kRecorded.substr(0, 300)), ContainsSubstring("is not JSON"));
   CHECK_THAT(complaint(replaced("\"version\": 1", "\"version\": 2")),
              ContainsSubstring("version is not 1"));
   CHECK_THAT(complaint(replaced("\"ranks\": 2", "\"ranks\": 0")), ContainsSubstring("ranks is 0"));

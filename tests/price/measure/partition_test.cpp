@@ -129,7 +129,7 @@ TEST_CASE("a cluster's day of measurement must be a day", "[machine]") {
   const auto read =
       hardware::parse_cluster(hardware::cluster_text(cluster, ""), "local.yaml", gpus());
   REQUIRE_FALSE(read);
-  CHECK(orch::text(read.error()).find("'yesterday' is not a day") != std::string::npos);
+  CHECK(orch::text(read.error()).find("'yesterday' is not a date") != std::string::npos);
 }
 
 }  // namespace

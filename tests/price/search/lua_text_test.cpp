@@ -126,7 +126,7 @@ TEST_CASE("every parameter of a strategy is written, whatever its default", "[se
     }
 }
 
-TEST_CASE("a minimum that follows from a list of learning rates is no list", "[search]") {
+TEST_CASE("a minimum that follows from a list of learning rates is not a list", "[search]") {
   Bench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "

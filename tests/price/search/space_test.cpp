@@ -151,7 +151,7 @@ TEST_CASE("fields that cannot be kept or opened are named", "[search]") {
   CHECK_THAT(errors[1].fact, ContainsSubstring("bucket_mb has no set of values to try"));
   CHECK_THAT(errors[2].fact, ContainsSubstring("no field 'flash' to open"));
   CHECK_THAT(errors[3].fact, ContainsSubstring("no field 'gpus' to open"));
-  CHECK_THAT(errors[4].fact, ContainsSubstring("overlap is to be kept and opened"));
+  CHECK_THAT(errors[4].fact, ContainsSubstring("overlap is both kept and opened"));
 }
 
 TEST_CASE("a search needs GPUs and a batch to divide", "[search]") {

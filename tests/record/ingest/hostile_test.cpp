@@ -53,7 +53,7 @@ TEST_CASE("files that are no logs are passed over with the reason", "[ingest][ho
   CHECK(reasons[1] == "binary.out: binary");
   CHECK(reasons[2] == "empty.out: empty");
   CHECK(reasons[3].starts_with("job.out.gz: compressed (gzip)"));
-  CHECK(reasons[4] == "story.txt: no line of any known framework");
+  CHECK(reasons[4] == "story.txt: no line of a known framework");
 }
 
 TEST_CASE("a file of a folder that cannot be read stops nothing", "[ingest][hostile]") {

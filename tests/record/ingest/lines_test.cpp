@@ -100,7 +100,7 @@ TEST_CASE("escape codes and NUL bytes are taken out", "[ingest][lines]") {
   }
 }
 
-TEST_CASE("what is no text is named, with what to do", "[ingest][lines]") {
+TEST_CASE("what is not a string is named, with what to do", "[ingest][lines]") {
   const auto why = [](std::string_view text) {
     ReadResult result;
     CHECK(lines_of(text, {}, &result).empty());

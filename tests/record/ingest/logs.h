@@ -29,7 +29,7 @@ class Folder {
 // of another case's.
 std::string log_of_case(const fs::path& folder);
 
-// What is found in a text as a log.
+// What is found in a string as a log.
 Ingested read_text(std::string_view text);
 
 // An iteration of Megatron-LM.

@@ -65,7 +65,7 @@ TEST_CASE("NaN and infinity are numbers too", "[ingest][number]") {
   CHECK(read("1e-999", used) == 0);
 }
 
-TEST_CASE("a text is a number with commas and quotes, or it is none", "[ingest][number]") {
+TEST_CASE("a string is a number with commas and quotes, or it is none", "[ingest][number]") {
   CHECK(to_number("7,615,616,512") == 7615616512.0);
   CHECK(to_number(" '3.25' ") == 3.25);
   CHECK(to_number("2.035e+04") == 20350);

@@ -48,9 +48,9 @@ TEST_CASE("every mistake of a pattern file is told, with its place", "[ingest][p
   CHECK(says(errors, "lines[1] (bad).match: missing"));
   CHECK(says(errors, "lines[2] (group).match: nothing is called 'los'"));
   CHECK(says(errors, "lines[2] (group).scale.loss: the expression has no group"));
-  CHECK(says(errors, "lines[3] (set).set.zero_stage: 'many' is no value"));
+  CHECK(says(errors, "lines[3] (set).set.zero_stage: 'many' is not a value"));
   CHECK(says(errors, "records[1] (rows).form: no form 'tsv'"));
-  CHECK(says(errors, "records[1] (rows).needs: a text is not a list"));
+  CHECK(says(errors, "records[1] (rows).needs: a string is not a list"));
 }
 
 TEST_CASE("an object is read as JSON and as Python write one", "[ingest][records]") {

@@ -45,7 +45,7 @@ TEST_CASE("a row's cells have the names that Lua has for them") {
   CHECK(record.field_text("accumulate") == "256");  // the table calls it pp_chunks
   CHECK(record.field_text("recompute") == "full");
   CHECK(record.field_number("params") == 48e9);
-  CHECK(record.field("zero_stage") == nullptr);  // not said
+  CHECK(record.field("zero_stage") == nullptr);  // not given
   for (const auto& field : record.fields) CHECK(field.assumed == (field.name == "data_parallel"));
 }
 

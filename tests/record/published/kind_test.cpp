@@ -76,7 +76,7 @@ TEST_CASE("a model of which only the parameters are known is as usual", "[measur
   CHECK(sample.run.model.params() == Approx(175e9).epsilon(0.06));
   CHECK(assumes(sample, "as usual for 175B parameters"));
   cell(bare, "tp").reset();  // and nobody knows how it was shared
-  CHECK(has(reason(bare), "layers: not said"));
+  CHECK(has(reason(bare), "layers: not given"));
 }
 
 TEST_CASE("context parallelism is one of the axes", "[measured][kind]") {

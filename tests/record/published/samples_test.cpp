@@ -293,7 +293,7 @@ TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
   CHECK(one(days).run.setting("recompute") == Value(std::string("none")));
   CHECK(one(days).run.batch == plan::Batch{2, 1, 32, {}});
   cell(days, "grad_compression") = "powersgd";
-  CHECK(has(reason(days), "compression: fsdp has none, and the row says 'powersgd'"));
+  CHECK(has(reason(days), "compression: fsdp has no such setting, but the row says 'powersgd'"));
 }
 
 TEST_CASE("master weights that a strategy has anyway are no mistake of a row",
@@ -421,14 +421,14 @@ TEST_CASE("what cannot be is skipped with the reason", "[measured][samples]") {
   CHECK(has(reason(wrong), "gpus: dp 8 x tp 4 x pp 6 is not 384"));
   wrong = row();
   cell(wrong, "layers").reset();
-  CHECK(has(reason(wrong), "layers: not said"));
+  CHECK(has(reason(wrong), "layers: not given"));
   wrong = row();
   cell(wrong, "heads") = 66;
   CHECK(has(reason(wrong), "heads = 66 is not divisible by tensor_parallel = 4"));
   wrong = row();
   cell(wrong, "gpus").reset();
   cell(wrong, "dp").reset();
-  CHECK(has(reason(wrong), "gpus: not said, and neither is dp"));
+  CHECK(has(reason(wrong), "gpus: not given, and neither is dp"));
   wrong = row();
   cell(wrong, "dtype") = "half";
   CHECK(has(reason(wrong), "no choice 'half'"));

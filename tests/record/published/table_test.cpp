@@ -69,11 +69,11 @@ TEST_CASE("every bad cell is a flaw of its row, with line and column", "[measure
   CHECK(has(text, "rows.csv:2: gpus: '1,024' is not a number; write it without commas"));
   CHECK(has(text, "rows.csv:2: step_time_s: 'nan' is not a number"));
   CHECK(has(text, "rows.csv:3: gpus: '-8' is out of range"));
-  CHECK(has(text, "rows.csv:3: layers: '24.5' is not a whole number"));
+  CHECK(has(text, "rows.csv:3: layers: '24.5' is not an integer"));
   CHECK(has(text, "rows.csv:3: hidden: '99999999999' is out of range"));
   CHECK(has(text, "rows.csv:3: step_time_s: 'inf' is not a number"));
   CHECK(has(text, "rows.csv:3: mem_gb: '0' is out of range"));
-  CHECK(has(text, "rows.csv:3: status: 'oks' is none of its words; did you mean 'ok'?"));
+  CHECK(has(text, "rows.csv:3: status: 'oks' is not one of its values; did you mean 'ok'?"));
   CHECK(has(text, "rows.csv:4: gpus: '8x' is not a number"));
   CHECK(has(text, "rows.csv:4: layers: '1e300' is out of range"));
   CHECK(has(text, "rows.csv:4: step_time_s: '-1' is out of range"));
@@ -87,7 +87,7 @@ TEST_CASE("dates and flags have few forms", "[measured][row]") {
   CHECK((*rows)[0].flag("flash_attention") == true);
   CHECK((*rows)[1].flag("flash_attention") == false);
   const auto text = flaws(head + "a,,,,,,,28/02/2022,maybe\n");
-  CHECK(has(text, "rows.csv:2: date: '28/02/2022' is no date"));
+  CHECK(has(text, "rows.csv:2: date: '28/02/2022' is not a date"));
   CHECK(has(text, "rows.csv:2: flash_attn: 'maybe' is not true or false"));
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("a trainer that leaves with 0 is finished once its events have all the
     CHECK(one.campaign.due().empty());
     CHECK(one.view().record.state == (steps == 10 ? State::finished : State::failed));
     if (steps == 9)
-      CHECK(one.view().record.reason.starts_with("left with code 0 after 9 of 10 steps"));
+      CHECK(one.view().record.reason.starts_with("exited with code 0 after 9 of 10 steps"));
   }
 }
 

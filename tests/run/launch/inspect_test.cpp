@@ -99,7 +99,7 @@ TEST_CASE("inspect finds the rank in another collective, and the one without",
   CHECK(suspects(inspection) == std::vector<int>{1, 4});
   CHECK(inspection.ranks[1].suspicion ==
         "in broadcast of data, while 3 ranks are in all_reduce of data");
-  CHECK(inspection.ranks[4].suspicion == "left no recording");
+  CHECK(inspection.ranks[4].suspicion == "has no flight recording");
   REQUIRE(inspection.notes.size() == 1);
   CHECK(inspection.notes[0] == "flight/rank-5 is damaged");
 }

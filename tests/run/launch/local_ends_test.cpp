@@ -100,7 +100,7 @@ TEST_CASE("a rank that leaves while others stay ends the run", "[launch][local]"
   experiment.submit("0001-s", {"a"});
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "FAILED");
-  CHECK(fact.reason == "rank 0 left, and others went on for 3 s");
+  CHECK(fact.reason == "rank 0 exited, and others continued for 3 s");
 }
 
 TEST_CASE("ranks that all leave with 0 and say nothing are not called finished",
@@ -113,12 +113,12 @@ TEST_CASE("ranks that all leave with 0 and say nothing are not called finished",
   CHECK(fact.exit_code == 76);
   CHECK(written_status(run)["state"] == "left");
   CHECK(written_status(run)["message"] ==
-        "the trainer left with code 0, not saying that it is done");
+        "the trainer exited with code 0 without reporting that it is done");
 }
 
 TEST_CASE("ranks that use too much memory are killed", "[launch][local]") {
   LocalExperiment experiment;
-  // A shell that doubles a text until it is 128 MiB, and keeps it.
+  // A shell that doubles a string until it is 128 MiB, and keeps it.
   const auto run = experiment.add_run(
       "a", "x=0123456789abcdef; while [ ${#x} -lt 134217728 ]; do x=$x$x; done; train", 1);
   ::setenv("TEST_MEMORY", "67108864", 1);
@@ -259,7 +259,7 @@ TEST_CASE("a supervisor whose folder is deleted ends, whether it works or waits"
   fs::remove_all(experiment.submission("0001-s"));
   CHECK(eventually([&] { return !launch::is_alive(*works); }));
   for (const int rank : {0, 1}) CHECK(is_gone(pid_of(run, rank)));
-  CHECK(written_status(run)["message"] == "the submission's folder was deleted");
+  CHECK(written_status(run)["message"] == "the folder of the submission was deleted");
   for (const auto* id : {"b", "c"}) CHECK_FALSE(fs::exists(experiment.folder() / id / "attempts"));
 }
 

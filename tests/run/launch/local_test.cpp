@@ -219,7 +219,7 @@ TEST_CASE("a submission has one supervisor only, and a lost answer is found", "[
   const auto run = experiment.add_run("a", "finish");
   const auto first = experiment.submit("0001-s", {"a"});
   experiment.wait("0001-s");
-  // The answer of the first is there already: the second leaves, and nothing runs twice.
+  // The answer of the first exists already: the second leaves, and nothing runs twice.
   CHECK(experiment.submit("0001-s", {"a"}).job == first.job);
   CHECK(
       slurp(experiment.submission("0001-s") / "supervisor.log").find("has a supervisor already") !=
@@ -249,11 +249,11 @@ TEST_CASE("a supervisor that cannot start is a refusal", "[launch][local]") {
     CHECK(submitted.reply == Reply::refused);
     CHECK(submitted.message == "cannot start /nowhere/orch: No such file or directory");
   }
-  SECTION("one that leaves without a word") {
+  SECTION("one that leaves no message") {
     options.supervisor = {"/bin/sh", "-c", "echo what now >&2; exit 1"};
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
     CHECK(submitted.reply == Reply::refused);
-    CHECK(submitted.message == "the supervisor left: what now");
+    CHECK(submitted.message == "the supervisor exited: what now");
   }
   SECTION("one that says nothing for too long is unclear") {
     options.supervisor = {"/bin/sh", "-c", "sleep 20"};

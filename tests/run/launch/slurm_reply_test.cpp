@@ -85,5 +85,5 @@ TEST_CASE("a refusal says why, in one line", "[launch][slurm]") {
       "specified");
   CHECK(failed("sbatch: error: Unable to open file nofile.sh\n") == Reply::refused);
   CHECK(submission_failed("Invalid job array specification") == Reply::refused);
-  CHECK(read_reply({1, "", ""}).message == "sbatch left with exit code 1 and without a word");
+  CHECK(read_reply({1, "", ""}).message == "sbatch exited with code 1 and printed nothing");
 }

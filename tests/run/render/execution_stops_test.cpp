@@ -54,7 +54,7 @@ TEST_CASE("the stop file of the experiment ends its runs too", "[render][executi
   CHECK(job.status()["state"] == "stopped");
 }
 
-TEST_CASE("a stop file that is there already keeps a job from starting", "[render][execution]") {
+TEST_CASE("a stop file that exists already keeps a job from starting", "[render][execution]") {
   const Job job("finish");
   write(job.path() / "stop", "");
   CHECK(job.run().exit_code == 75);

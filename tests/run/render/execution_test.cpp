@@ -31,7 +31,8 @@ TEST_CASE("a trainer that leaves with 0 and says nothing is not called finished"
   CHECK(job.run().exit_code == 76);  // no phase that waits for this one begins
   CHECK(job.status()["state"] == "left");
   CHECK(job.status()["exit_code"] == 76);
-  CHECK(job.status()["message"] == "the trainer left with code 0, not saying that it is done");
+  CHECK(job.status()["message"] ==
+        "the trainer exited with code 0 without reporting that it is done");
 }
 
 TEST_CASE("each rank learns its own number and the same master", "[render][execution]") {

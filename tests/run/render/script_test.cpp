@@ -89,7 +89,7 @@ TEST_CASE("the words of the cluster reach sbatch", "[render]") {
             "--mail-type=END"});
 }
 
-TEST_CASE("what is not given is not said", "[render]") {
+TEST_CASE("what is not given is not given", "[render]") {
   CHECK(directives(text_of(bare())) ==
         std::vector<std::string>{"--job-name=gpt-12345678", "--comment=gpt-12345678", "--nodes=1",
                                  "--ntasks-per-node=4", "--gres=gpu:4", "--signal=B:USR1@600",

@@ -224,7 +224,7 @@ TEST_CASE("an index of any size is read, and kept when another experiment is put
   CHECK(ids(place.root(), "small") == Ids{"b-2"});
 }
 
-TEST_CASE("an experiment is known by its field, not by a text that looks like it",
+TEST_CASE("an experiment is known by its field, not by a string that looks like it",
           "[store][index]") {
   const Place place;
   const Index index(place.root());

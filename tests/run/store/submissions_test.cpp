@@ -119,7 +119,7 @@ TEST_CASE("the job is what orch noted, else what sbatch answered", "[store][subm
         "sbatch: error: invalid partition");
 }
 
-TEST_CASE("a refusal without a text is one", "[store][submissions]") {
+TEST_CASE("a refusal without a string is one", "[store][submissions]") {
   const Place place;
   REQUIRE(note_refusal(written(place, array_of({"a-1"})), " \n"));
   CHECK_FALSE(read_submissions(place.root())->front().submission.refused.empty());
@@ -227,7 +227,7 @@ TEST_CASE("a submission has sums of each run", "[store][submissions]") {
              text.substr(0, at) + R"(, "script_sums": ["1f"], "start_sums": ["2e"]})");
   const auto damaged = read_submissions(place.root());
   REQUIRE_FALSE(damaged);
-  CHECK(damaged.error().front().fact.find("not a sum for each run") != std::string::npos);
+  CHECK(damaged.error().front().fact.find("the number of checksums differs") != std::string::npos);
 }
 
 TEST_CASE("two processes that submit at once get folders of their own", "[store][submissions]") {

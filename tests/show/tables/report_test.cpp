@@ -12,7 +12,7 @@ using test::csv;
 
 namespace {
 
-// A run of a strategy whose one setting is a text.
+// A run of a strategy whose one setting is a string.
 plan::Planned planned(const std::string& note) {
   plan::Strategy strategy;
   strategy.name = "plain";
@@ -86,7 +86,7 @@ TEST_CASE("commas and quotes in a CSV cell are quoted", "[report]") {
   CHECK_THAT(csv(result_of(run)), ContainsSubstring(",\"note=a,\"\"b\"\"\","));
 }
 
-TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
+TEST_CASE("a string that is not UTF-8 is still JSON", "[report]") {
   const auto run = planned("caf\xe9");
   CHECK_THAT(test::json_of(result_of(run)),
              ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));

@@ -146,14 +146,13 @@ TEST_CASE("the strategies' best are put into words, where they are alike", "[rep
   auto near = slow;
   *near.record.measured.tokens_per_second = *fast.record.measured.tokens_per_second / 1.04;
   CHECK(measured_answer(standings_of({near, fast})).text ==
-        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.04x. It "
-        "cannot be told from "
-        "fsdp: repeats differ by as much.");
+        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.04x. The "
+        "difference from fsdp is within that of repeats.");
   fast.record.measured.step_seconds = near.record.measured.step_seconds =
       statistics::Interval{1, 0.5, 2, 20};
   *near.record.measured.tokens_per_second /= 1.3;
   CHECK(orch::has(measured_answer(standings_of({near, fast})).text,
-                  "fsdp 1.35x. It cannot be told from fsdp"));
+                  "fsdp 1.35x. The difference from fsdp"));
   for (auto* run : {&fast, &near}) run->record.estimated->step_high = 0.6;
   CHECK(orch::has(
       measured_answer(standings_of({near, fast})).text,

@@ -32,7 +32,7 @@ struct World {
     add(2, "c", "other", 10, 20, "ok");
     samples.samples[0].memory_bytes = 40 * kGiB;
     samples.samples[0].assumed = {"mbs 1", "seq 2048, as usual"};
-    samples.skipped = {{"x", "s", "t", "layers: not said"}, {"y", "s", "t", "layers: not said"}};
+    samples.skipped = {{"x", "s", "t", "layers: not given"}, {"y", "s", "t", "layers: not given"}};
     samples.suspect = 3;
     samples.duplicates = 4;
   }
@@ -105,7 +105,7 @@ TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation
   CHECK(json["rows"][1]["error"].is_null());
   CHECK(json["rows"][1]["status"] == "oom");
   CHECK(json["skipped"][1]["id"] == "y");
-  CHECK(json["skipped"][1]["reason"] == "layers: not said");
+  CHECK(json["skipped"][1]["reason"] == "layers: not given");
 }
 
 TEST_CASE("the table tells what is off, skipped and left out", "[report][validation]") {
@@ -114,8 +114,8 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
   CHECK(has(text, "other (unexplained)"));
   CHECK(has(text, "unexplained: nobody knows"));
   CHECK(has(text, "+100.0"));
-  CHECK(has(text, "2  layers: not said: x, y"));
-  CHECK(has(text, "3 rows judged, 2 skipped; left out: 3 suspect, 4 printed twice"));
+  CHECK(has(text, "2  layers: not given: x, y"));
+  CHECK(has(text, "3 rows judged, 2 skipped; left out: 3 suspect, 4 duplicates"));
   CHECK(has(text, "ran out of memory, predicted 46.0 GiB of 79.0"));
   CHECK_FALSE(has(text, "\x1b"));
   CHECK(has(validation_table(world.validation(), {}, true), "\nRows\n"));

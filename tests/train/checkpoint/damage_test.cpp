@@ -95,7 +95,7 @@ TEST_CASE("what is wrong with a checkpoint is said", "[checkpoint]") {
   put(shard, content.substr(0, content.size() - 1));
   CHECK_THAT(reason(checkpoint), ContainsSubstring("rank-1.safetensors: is shorter"));
   put(shard, content.substr(0, content.size() - 1) + "x");
-  CHECK_THAT(reason(checkpoint), ContainsSubstring("rank-1.safetensors: was changed"));
+  CHECK_THAT(reason(checkpoint), ContainsSubstring("rank-1.safetensors: is damaged"));
   fs::remove(shard);
   CHECK_THAT(reason(checkpoint), ContainsSubstring("rank-1.safetensors: cannot open"));
   fs::remove(checkpoint / "checkpoint.json");

@@ -77,7 +77,7 @@ TEST_CASE("a folder that cannot be listed is not one without checkpoints", "[che
   CHECK_THAT(text(latest.skipped), ContainsSubstring("cannot list"));
 }
 
-TEST_CASE("a step that is there already is replaced", "[checkpoint]") {
+TEST_CASE("a step that exists already is replaced", "[checkpoint]") {
   const Place place;
   REQUIRE(write(place.root(), 5));
   REQUIRE(checkpoint::write(place.root(), at_step(5), simple(7), {}));
@@ -148,7 +148,7 @@ TEST_CASE("a rank's file of another size than it told makes no checkpoint", "[ch
 TEST_CASE("several ranks without a name for their attempt are refused", "[checkpoint]") {
   const Place place;
   const auto status = checkpoint::write(place.root(), at_step(1, 2), simple(1), as_rank(0, ""));
-  CHECK_THAT(text(status.error()), ContainsSubstring("no attempt is named"));
+  CHECK_THAT(text(status.error()), ContainsSubstring("the attempt is not named"));
 }
 
 TEST_CASE("waiting for a rank can be given up", "[checkpoint]") {
@@ -157,7 +157,7 @@ TEST_CASE("waiting for a rank can be given up", "[checkpoint]") {
   int asked = 0;
   options.give_up = [&] { return ++asked == 3; };
   const auto status = checkpoint::write(place.root(), at_step(1, 2), simple(1), options);
-  CHECK_THAT(text(status.error()), ContainsSubstring("given up while waiting for rank-1"));
+  CHECK_THAT(text(status.error()), ContainsSubstring("gave up waiting for rank-1"));
   CHECK(names_in(place.root()).empty());
 }
 

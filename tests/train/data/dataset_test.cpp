@@ -112,7 +112,7 @@ TEST_CASE("data that cannot be used says why", "[data]") {
   CHECK(error_of(good) == "opened");
   auto options = good;
   options.which = Split::valid;
-  CHECK(has(error_of(options), "none of its 2 documents is for validation"));
+  CHECK(has(error_of(options), "none of its 2documents is in validation"));
   options = good;
   options.seq = 7;
   CHECK(has(error_of(options), "7 tokens in 2 documents are too few"));

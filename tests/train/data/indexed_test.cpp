@@ -123,7 +123,7 @@ TEST_CASE("what is wrong with a file is said", "[data][indexed]") {
   CHECK(has(error_of(folder, good.substr(0, good.size() - 1)), "is truncated"));
   CHECK(has(error_of(folder, with(good, 18, std::int64_t{-1})), "is truncated"));
   CHECK(has(error_of(folder, with(good, 26, std::int64_t{1} << 61)), "is truncated"));
-  CHECK(has(error_of(folder, good + "x"), "goes on for 1 bytes"));
+  CHECK(has(error_of(folder, good + "x"), "has 1 bytes"));
   CHECK(has(error_of(folder, with(good, 34, std::int32_t{-3})), "sequence 0 has -3 tokens"));
   CHECK(has(error_of(folder, with(good, 34, std::int32_t{6})), "sequence 0 has 6 tokens"));
   CHECK(has(error_of(folder, with(good, 46, std::int64_t{-2})), "from byte -2"));
@@ -176,7 +176,7 @@ TEST_CASE("what is there is replaced only if asked to", "[data][indexed]") {
   REQUIRE(write(folder.prefix(), {{1}}, Dtype::u16));
   const auto refused = write(folder.prefix(), {{1, 2}}, Dtype::u16);
   REQUIRE_FALSE(refused);
-  CHECK(has(text(refused.error()), "is there already"));
+  CHECK(has(text(refused.error()), "exists already"));
   CHECK(IndexedFile::open(folder.prefix())->tokens() == 1);
   REQUIRE(write(folder.prefix(), {{1, 2}}, Dtype::u16, true));
   CHECK(IndexedFile::open(folder.prefix())->tokens() == 2);
@@ -191,7 +191,7 @@ TEST_CASE("two writers of one place do not meet", "[data][indexed]") {
     REQUIRE(first);
     const auto second = IndexedWriter::create(folder.prefix(), Dtype::u16);
     REQUIRE_FALSE(second);
-    CHECK(has(text(second.error()), "another program is writing it"));
+    CHECK(has(text(second.error()), "another program is writing to it"));
   }
   put_bytes(folder.prefix() + ".bin.tmp", "left by a kill");
   put_bytes(folder.prefix() + ".idx.tmp", "left by a kill");

@@ -182,12 +182,12 @@ TEST_CASE("a folder that is there stays as it is", "[huggingface]") {
   const auto reader = opened(written(place, "gpt"));
   place.file("full/notes.txt", "mine");
   const auto exported = export_model(reader, place.root() / "full");
-  CHECK_THAT(text(exported.error()), ContainsSubstring("is there and not empty"));
+  CHECK_THAT(text(exported.error()), ContainsSubstring("exists and is not empty"));
   CHECK(*read_file(place.root() / "full/notes.txt") == "mine");
   fs::create_directories(place.root() / "empty");
   REQUIRE(export_model(reader, place.root() / "empty/"));
   CHECK_THAT(reason(place.root() / "empty", place.root() / "full"),
-             ContainsSubstring("is there and not empty"));
+             ContainsSubstring("exists and is not empty"));
 }
 
 TEST_CASE("a checkpoint of another model is refused, and nothing is left behind", "[huggingface]") {
@@ -197,7 +197,7 @@ TEST_CASE("a checkpoint of another model is refused, and nothing is left behind"
              ContainsSubstring("which model"));
   REQUIRE(write_all(place.root() / "b", facts_of("gpt"), {simple(1)}));
   CHECK_THAT(text(export_model(opened(place.root() / "b"), place.root() / "out").error()),
-             ContainsSubstring("weights/w: has no place"));
+             ContainsSubstring("weights/w: does not exist"));
   REQUIRE(write_all(place.root() / "c", facts_of("gpt"), {Saved{}}));
   CHECK_THAT(text(export_model(opened(place.root() / "c"), place.root() / "out").error()),
              ContainsSubstring("weights/word_embedding.weight: not in this checkpoint"));

@@ -191,12 +191,12 @@ TEST_CASE("what a tokenizer.json asks for and we do not do is an error", "[token
   CHECK(has(with("/pre_tokenizer", sequence(split("(a"))), "missing closing parenthesis"));
   CHECK(has(with("/pre_tokenizer", sequence(split("\\w+"))), "\\w at position 0"));
   CHECK(has(with("/added_tokens/0/lstrip", true), "lstrip is not supported"));
-  CHECK(has(with("/model/merges/0", "a b c"), "model.merges[0]: is no pair"));
+  CHECK(has(with("/model/merges/0", "a b c"), "model.merges[0]: is not a pair"));
   // The first of the two, then the second, then what they make: that order, on every machine.
   CHECK(has(with("/model/merges/3", "zz top"), "model.merges[3]: 'zz' is not in the vocabulary"));
   CHECK(has(with("/model/merges/3", "A top"), "model.merges[3]: 'top' is not in the vocabulary"));
   CHECK(has(with("/model/merges/3", "A A"), "model.merges[3]: 'AA' is not in the vocabulary"));
-  CHECK(has(with("/model/vocab/A", -1), "no number from 0"));
+  CHECK(has(with("/model/vocab/A", -1), "not an integer from 0"));
   CHECK(has(with("/model/vocab", Json::object()), "lacks Ā for the byte 0x00"));
 }
 

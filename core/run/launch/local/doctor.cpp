@@ -64,20 +64,19 @@ Check check_libraries(const std::string& cache, const std::string& what,
     for (const auto& wanted : names)
       if (!folder.empty() && is_there(fs::path(folder) / wanted))
         return {what, State::ok, printable((fs::path(folder) / wanted).string()), ""};
-  return {what, State::missing, "not among the system's libraries, nor in LD_LIBRARY_PATH", how};
+  return {what, State::missing, "not found in the system's libraries or LD_LIBRARY_PATH", how};
 }
 
 // How a trainer that is missing can be had: only one that has sources can be built.
 std::string how_to_get_trainer(const fs::path& sources, const std::string& backend) {
   constexpr const char* kOther =
-      "trainer = \"...\" in an experiment names any other program, framework = \"...\" one that "
-      "people "
-      "already have";
+      "trainer = \"...\" in an experiment names any other program, framework = \"...\" a framework "
+      "that is installed";
   if (sources.empty() || !is_there(sources / "CMakePresets.json"))
     return fmt::format("this orch came without its sources: a clone builds its trainers; {}",
                        kOther);
   if (!is_there(sources / "backends" / backend / "main.cpp"))
-    return fmt::format("none comes with orch: whoever wrote the plug-in may have one; {}", kOther);
+    return fmt::format("none is part of orch: ask the author of the plug-in; {}", kOther);
   return fmt::format(
       "./orch of a clone builds it before a run here; by hand: cmake --preset cpu, then "
       "cmake --build --preset cpu --target orch-train-{}. For GPUs: backends/build cuda "
@@ -118,7 +117,7 @@ Check check_gpus(Shell& shell) {
   }
   const int devices = gpu_count();
   if (devices == 0 && find_program("nvidia-smi").empty())
-    return {"GPUs", State::missing, "none of NVIDIA's here",
+    return {"GPUs", State::missing, "no NVIDIA GPU found",
             "plan and submit here, train on nodes that have them; the cpu trainers need none"};
   return {
       "GPUs", State::missing,
@@ -194,7 +193,7 @@ std::vector<Check> examine_machine(Shell& shell) {
   const auto memory = host_room().bytes;
   checks.push_back({"memory", memory > 0 ? State::ok : State::note,
                     memory > 0 ? format_bytes(static_cast<double>(memory)) + " available"
-                               : "the kernel does not tell",
+                               : "not reported by the kernel",
                     ""});
   checks.push_back(check_stacks());
   return checks;

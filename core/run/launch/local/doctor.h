@@ -26,7 +26,7 @@ struct DoctorOptions {
   std::vector<fs::path> plugin_folders;
   fs::path trainers;                  // the folder of orch-train-<backend>
   std::vector<std::string> backends;  // whose trainers to look for
-  fs::path sources;                   // a clone of orch; empty: there is none here
+  fs::path sources;                   // a clone of orch; empty: not available here
   fs::path runs;                      // where run folders go; may not exist yet
 };
 

@@ -70,13 +70,13 @@ Check check_lock(const fs::path& file) {
   const auto first = FileLock::take(file, FileLock::Wait::no);
   if (first && first->held()) {
     const auto second = FileLock::take(file, FileLock::Wait::no);
-    if (second && !second->held()) return {"locks there", State::ok, "they work", ""};
-    return {"locks there", State::note, "two could take the same one",
-            "let only one orch at a time work on an experiment"};
+    if (second && !second->held()) return {"locks there", State::ok, "work", ""};
+    return {"locks there", State::note, "two runs could take the same lock",
+            "run only one orch at a time on an experiment"};
   }
   return {"locks there", State::note,
           first ? "the file system cannot lock" : first.error().front().fact,
-          "let only one orch at a time work on an experiment, or ask for the mount option flock "
+          "run only one orch at a time on an experiment, or ask for the mount option flock "
           "(Lustre: -o flock)"};
 }
 
@@ -97,10 +97,9 @@ Check check_clock(const fs::path& file, const Clock& clock) {
 
 Check check_local_lock() {
   const auto file = local_lock_file();
-  if (file) return {"local runs", State::ok, "take turns by " + printable(file->string()), ""};
+  if (file) return {"local runs", State::ok, "queue by " + printable(file->string()), ""};
   const auto& error = file.error().front();
-  return {"local runs", State::note, "do not take turns: " + error.place + " " + error.fact,
-          error.fix};
+  return {"local runs", State::note, "do not queue: " + error.place + " " + error.fact, error.fix};
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ Submitted LocalExecutor::submit(const Request& request) {
   if (const auto job = read_answer(request.folder)) return {Submitted::Reply::accepted, *job, ""};
   if (!outcome.heard)
     return {Submitted::Reply::unclear, "",
-            fmt::format("no word from the supervisor in {:.0f} s", options_.answer_seconds)};
-  return {Submitted::Reply::refused, "", "the supervisor left: " + tail(log)};
+            fmt::format("the supervisor did not answer in {:.0f} s", options_.answer_seconds)};
+  return {Submitted::Reply::refused, "", "the supervisor exited: " + tail(log)};
 }
 
 Result<std::optional<std::string>> LocalExecutor::find(const record::Submission& submission) {

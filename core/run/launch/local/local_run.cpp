@@ -67,9 +67,8 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   const auto place = folder.filename().string();
   if (!run.framework.empty()) {
     if (!is_there(folder / kStart))
-      errors.push_back(
-          {place, fmt::format("{} cannot be started: there is no file {}", run.framework, kStart),
-           "plan the experiment again"});
+      errors.push_back({place, fmt::format("{} cannot start: no file {}", run.framework, kStart),
+                        "plan the experiment again"});
   } else if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())
     errors.push_back({place, fmt::format("no such program: {}", printable(trainer.wanted)),
                       "plan with another: trainer = ... in the experiment, or ORCH_TRAINER"});

@@ -150,7 +150,7 @@ int supervise(const fs::path& submission_folder, const SupervisorOptions& option
   }
   for (const auto& run : options.submission.runs) {
     if (is_plain_name(run)) continue;
-    std::fprintf(stderr, "'%s' is no run of this experiment\n", printable(run).c_str());
+    std::fprintf(stderr, "'%s' is not a run of this experiment\n", printable(run).c_str());
     return 1;
   }
   // Whoever reads the answer may signal at once: the signals are blocked before it is there.

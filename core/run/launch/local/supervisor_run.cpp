@@ -211,7 +211,7 @@ void SupervisedRun::heed(Ranks& ranks) {
   if (why_ == Why::none) {
     if (cancel_asked())
       finish(ranks, Why::cancelled,
-             submission_.is_deleted() ? "the submission's folder was deleted" : "cancelled",
+             submission_.is_deleted() ? "the folder of the submission was deleted" : "cancelled",
              SIGTERM);
     if (signals_.take_stop()) warn(ranks, "told to save and stop");
     if (now - looked_for_stop_ > kStopSeconds) {
@@ -262,8 +262,8 @@ void SupervisedRun::heed_ends(Ranks& ranks) {
     kill_at_ = clock_.steady() + options_.wait_seconds;
   } else if (ranks.running() && clock_.steady() > kill_at_) {
     finish(ranks, Why::deserted,
-           fmt::format("rank {} left, and others went on for {:.0f} s", ranks.ended().front().rank,
-                       options_.wait_seconds),
+           fmt::format("rank {} exited, and others continued for {:.0f} s",
+                       ranks.ended().front().rank, options_.wait_seconds),
            SIGTERM);
   }
 }
@@ -271,7 +271,7 @@ void SupervisedRun::heed_ends(Ranks& ranks) {
 void SupervisedRun::warn(Ranks& ranks, const std::string& why) {
   if (warned_) return;
   warned_ = true;
-  say("sends SIGUSR1: " + why);
+  say("sending SIGUSR1: " + why);
   attempt_->signal = "USR1";
   attempt_->write();
   ranks.signal(SIGUSR1);
@@ -285,7 +285,7 @@ void SupervisedRun::finish(Ranks& ranks, Why why, const std::string& message, in
     attempt_->signal = "TERM";
     attempt_->write();
   }
-  if (ranks.running()) say("ends the ranks: " + message);
+  if (ranks.running()) say("ending the ranks: " + message);
   ranks.signal(number);
 }
 
@@ -298,7 +298,7 @@ record::JobFact SupervisedRun::judge(const Ranks& ranks) {
     return conclude("COMPLETED", "finished", 0, "phase 1 of 1 is complete");
   if (!failure && !told)
     return conclude("FAILED", "left", 76,
-                    "the trainer left with code 0, not saying that it is done");
+                    "the trainer exited with code 0 without reporting that it is done");
   const int code = failure ? failure->code : 0;
   if (why_ == Why::cancelled)
     return conclude("CANCELLED", "cancelled", code ? code : 143, because_);

@@ -186,7 +186,7 @@ class Checker {
     if (most == 0)
       add(fmt::format("gres '{}': no node of partition {} has it", printable(name),
                       partition_->name),
-          names.empty() ? "its nodes have none" : suggestion(name, names));
+          names.empty() ? "its nodes have no gres" : suggestion(name, names));
     else
       add(fmt::format("gres {}:{}, but a node of partition {} has at most {}", printable(name),
                       asked.count, partition_->name, most),

@@ -116,7 +116,7 @@ Status SlurmExecutor::test(const Request& request) {
     // Nodes may have come back between the two questions.
     if (wants_nodes && !again) continue;
     return Error{"sbatch --test-only", answer.message,
-                 "mend the cluster file or the experiment, then plan again"};
+                 "fix the cluster file or the experiment, then plan again"};
   }
 }
 

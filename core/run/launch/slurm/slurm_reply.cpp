@@ -118,12 +118,11 @@ Submitted read_reply(const Output& output) {
     return {Reply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
   if (output.code > 128)
     return {Reply::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
-  if (output.code == 0)
-    return {Reply::unclear, "", "sbatch succeeded but its answer has no job id"};
+  if (output.code == 0) return {Reply::unclear, "", "sbatch succeeded, but printed no job id"};
   // One that says nothing of a failure may have died after its job was taken.
   if (trim(output.err).empty())
     return {Reply::unclear, "",
-            fmt::format("sbatch left with exit code {} and without a word", output.code)};
+            fmt::format("sbatch exited with code {} and printed nothing", output.code)};
   return {outcome_of(output.err), "", message_of(output.err)};
 }
 
