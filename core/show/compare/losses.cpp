@@ -1,11 +1,8 @@
 #include "core/show/compare/losses.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/units.h"
 #include "core/record/quantities.h"
 #include "core/record/record.h"
 #include "core/record/statistics/interval.h"
@@ -201,13 +198,6 @@ struct Aligned {
   Points base, other;
 };
 
-std::string range_text(const Points& points, const std::string& axis) {
-  const auto place = [&](double x) {
-    return axis == "tokens" ? format_tokens(x) : group_digits(x);
-  };
-  return place(points.front().x) + " to " + place(points.back().x);
-}
-
 // Both on one axis, or the reason why not in out.
 std::optional<Aligned> align(const Record& base, const Record& other, bool same_steps,
                              Losses& out) {
@@ -215,22 +205,22 @@ std::optional<Aligned> align(const Record& base, const Record& other, bool same_
   const bool tokens = a && b;
   out.axis = tokens ? "tokens" : "steps";
   if (!tokens && !same_steps) {
-    out.why_not = a || b ? "the tokens of only one are known"
-                         : "tokens are not known, and steps may have another number of them";
+    out.why_not = a || b ? Losses::Why::tokens_of_one : Losses::Why::no_tokens;
     return std::nullopt;
   }
   Aligned both{tokens ? *a : by_steps(base), tokens ? *b : by_steps(other)};
   put_in_order(both.base);
   put_in_order(both.other);
   if (both.base.empty() || both.other.empty()) {
-    out.why_not = "no finite loss in one of them";
+    out.why_not = Losses::Why::no_numbers;
     return std::nullopt;
   }
-  out.from = std::max(both.base.front().x, both.other.front().x);
-  out.to = std::min(both.base.back().x, both.other.back().x);
+  out.base.from = both.base.front().x, out.base.to = both.base.back().x;
+  out.other.from = both.other.front().x, out.other.to = both.other.back().x;
+  out.from = std::max(out.base.from, out.other.from);
+  out.to = std::min(out.base.to, out.other.to);
   if (out.from < out.to) return both;
-  out.why_not = fmt::format("no {} in common: {} and {}", out.axis, range_text(both.base, out.axis),
-                            range_text(both.other, out.axis));
+  out.why_not = Losses::Why::nothing_in_common;
   return std::nullopt;
 }
 
@@ -287,7 +277,7 @@ void compare_curves(const Record& a, const Record& b, bool same_steps, Losses& o
 void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out) {
   out.axis = "steps";
   if (!same_steps || a.measured.steps != b.measured.steps || a.measured.steps == 0) {
-    out.why_not = "there is no curve, and the last losses are not known to be at the same tokens";
+    out.why_not = Losses::Why::no_curve;
     return;
   }
   const auto step = static_cast<double>(a.measured.steps);
