@@ -10,6 +10,12 @@
 
 namespace orch::compare {
 
+// How many FLOPs a token takes; nothing: the record does not say its size.
+std::optional<double> flops_per_token(const record::Record& record, Sizing::By by);
+
+// Whether a token of one record takes more work than a token of another.
+bool work_differs(const std::vector<Cohort>& groups);
+
 // The best way to count that all records have in common.
 Sizing same_size(const std::vector<Cohort>& groups);
 

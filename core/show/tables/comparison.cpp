@@ -1,7 +1,5 @@
 #include "core/show/tables/comparison.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/base/text.h"
