@@ -2,8 +2,7 @@
 
 #include "core/app/gather.h"
 #include "core/base/text.h"
-#include "core/show/compare/compare.h"
-#include "core/show/tables/report.h"
+#include "core/show/tables/comparison.h"
 
 namespace orch::app {
 namespace {
@@ -64,27 +63,6 @@ Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arg
   return from_pool(gatherer, arguments, word, pools);
 }
 
-std::string text_of(const compare::Comparison& comparison, const Common& common) {
-  if (common.format == "json") return compare::json(comparison);
-  if (common.format == "csv") return compare::csv(comparison);
-  const bool markdown = common.format == "md";
-  constexpr std::size_t kRoomForEstimates = 120;
-  const bool narrow = common.screen.width > 0 && common.screen.width < kRoomForEstimates;
-  std::string out;
-  for (const auto& section : compare::sections(comparison, narrow)) {
-    if (!out.empty()) out += "\n";
-    if (!section.title.empty())
-      out += markdown ? "### " + show::markdown_text(section.title) + "\n\n"
-                      : show::paint(section.title, "1", common.screen) + "\n";
-    if (!section.rows.empty())
-      out += show::grid(section.rows, common.screen) + (markdown ? "\n" : "");
-    for (const auto& sentence : section.sentences)
-      out += markdown ? "- " + show::markdown_text(sentence) + "\n"
-                      : show::wrap(sentence + "\n", common.screen);
-  }
-  return out;
-}
-
 }  // namespace
 
 Ending compare_command(App& app, const CompareArguments& arguments, Console& console) {
@@ -102,14 +80,14 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   if (interrupted()) return Exit::interrupted;
   if (!errors.empty()) return errors;
   gatherer.tell_passed(console);
-  const auto& format = arguments.records.common.format;
-  const auto comparison = compare::compare(
-      groups, {.same_size = arguments.same_size, .letters = format != "json" && format != "csv"});
+  auto comparison = compare::compare(groups, {.same_size = arguments.same_size});
   if (!comparison) return {comparison.error(), Exit::usage};
+  const auto& common = arguments.records.common;
+  const auto answer = tables::comparison_answer(std::move(*comparison));
   auto inputs = arguments.records.words;
   inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());
-  return put_out(text_of(*comparison, arguments.records.common), arguments.records.output, inputs,
-                 console);
+  return put_out(show::text_as(common.format, answer, common.screen), arguments.records.output,
+                 inputs, console);
 }
 
 }  // namespace orch::app

@@ -111,8 +111,7 @@ struct Measurement {
 
 // Why a number is not to be believed.
 struct Doubt {
-  std::string
-      kind;  // topology, batch, over_peak, tflops, swapped, memory, repeat, scaling, unit ...
+  std::string kind;    // topology, batch, over_peak, tflops, swapped, memory, unit ...
   std::string field;   // the one that is likely wrong, or several with ", "
   std::string reason;  // a sentence with the numbers
 };

@@ -39,6 +39,7 @@ struct Cell {
   Cell(double number) : Cell(Value(number)) {}
   template <std::integral Whole>
   Cell(Whole number) : Cell(Value(static_cast<std::int64_t>(number))) {}
+  Cell(std::optional<double> known) : Cell(known ? Value(*known) : Value()) {}
   Cell(Value known)
       : value(std::move(known)), text(plan::is_given(value) ? plan::plain(value) : "") {}
   Cell(Value known, std::string shown) : value(std::move(known)), text(std::move(shown)) {}

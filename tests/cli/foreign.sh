@@ -51,7 +51,9 @@ has "$out" ',0.25,' 'the time of a step in a report'
 has "$out" 'megatron' 'the framework that the log is of'
 orch compare runs/whole "$run"
 exits 0 'a comparison'
-has "$out" ' 0.25 (0.25 to 0.25) ' 'a comparison has the time of the log'
+has "$out" 'are the same record: there is nothing to compare' 'of a run with itself'
+orch compare runs/whole "$run" --format csv
+has "$out" ',measured,0.25,0.25,0.25,' 'a comparison has the time of the log'
 orch explain "$run"
 exits 0 'explain'
 has "$out" 'measured' 'explain shows what was measured'

@@ -137,7 +137,7 @@ local_orch run two.lua -y
 exits 0 "two runs on this machine"
 orch compare --in runs/two gpus=1 gpus=2
 exits 0 "our own runs"
-has "$out" "the only difference that can explain it: gpus 1" "what differs"
+has "$out" "The only difference that can explain it: gpus 1" "what differs"
 has "$out" "1.98x faster" "how much faster: medians of 2.02 and 1.02 s"
 orch report two.lua -o two.html
 exits 0 "a report of runs that were run"

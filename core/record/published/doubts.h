@@ -15,20 +15,17 @@ struct GpuFacts {
 };
 using FindGpu = std::function<std::optional<GpuFacts>(const record::Record&)>;
 
-// What in each row cannot be true, or contradicts another row of its source: as many lists as rows.
-// Only what follows from arithmetic and from the rows themselves; suspect and notes are not looked
-// at, and what a row leaves out is never doubtful. The kinds:
+// What in each row cannot be true: as many lists as rows. Only what follows from arithmetic and
+// from the row itself, beside the sizes of its source; suspect and notes are not looked at, and
+// what a row leaves out is never doubtful. The kinds:
 //   topology    ranks, nodes, heads or stages that do not come out
 //   batch       micro-batch x micro-batches x ranks is another batch
 //   over_peak   TFLOPs, as said or as computed, above what the GPU can do
-//   tflops      TFLOPs that do not follow from time and size, or not by the formula of their table
+//   tflops      TFLOPs that do not follow from time and size
 //   swapped     time and TFLOPs in each other's column
 //   throughput  time, samples per second and days that contradict each other
 //   size        parameters that are not those of layers and width
-//   memory      more than there is, less than is kept, or falling where it should rise
-//   repeat      the same configuration several times, this one with another time or memory
-//   disagree    the same configuration twice, far apart: nobody knows which of the two is odd
-//   scaling     more work in no more time, or more GPUs with less room
+//   memory      more than there is, less than is kept
 // No GPU is known where gpu is empty.
 std::vector<std::vector<record::Doubt>> doubts(const std::vector<record::Record>& rows,
                                                const FindGpu& gpu);

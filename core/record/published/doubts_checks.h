@@ -18,8 +18,6 @@ struct Inquiry {
 
   // Once for each kind and field: one witness is enough.
   void add(std::size_t row, std::string kind, std::string field, std::string reason);
-  bool has(std::size_t row, const std::string& kind) const;
-  std::string name(std::size_t row) const;  // its id, printable
 };
 
 // Cells of one row against each other.
@@ -27,22 +25,10 @@ void doubt_layout(Inquiry& inquiry, std::size_t row);  // topology, batch
 void doubt_rates(Inquiry& inquiry, std::size_t row);   // throughput, over_peak, tflops, swapped
 void doubt_memory(Inquiry& inquiry, std::size_t row);  // memory
 
-// Rows against each other, those that are reprints aside.
-void doubt_sizes(Inquiry& inquiry);        // size
-void doubt_formulas(Inquiry& inquiry);     // tflops: counted otherwise than its neighbours
-void doubt_swaps(Inquiry& inquiry);        // swapped
-void doubt_repeats(Inquiry& inquiry);      // repeat
-void doubt_batches(Inquiry& inquiry);      // scaling: of batch and micro-batch
-void doubt_peer_memory(Inquiry& inquiry);  // memory, scaling: what ran, and what did not
+void doubt_sizes(Inquiry& inquiry);  // size: beside those of its source
 
 // Whether the stated size is what layers, width and vocabulary of a GPT come to, by any way to
 // count parameters.
 bool has_usual_size(const record::Record& row);
-
-// Rows of one source that have the same configuration but for some columns; rows that do not say
-// enough to be sure are in none. Sets of one row are left out.
-inline const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
-std::vector<std::vector<std::size_t>> alike(const Inquiry& inquiry,
-                                            const std::vector<std::string>& but_for);
 
 }  // namespace orch::published

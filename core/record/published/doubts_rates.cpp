@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/record/published/doubts_checks.h"
@@ -17,7 +15,6 @@ using record::Record;
 
 constexpr double kSame = 0.01;      // beyond the rounding of the digits
 constexpr double kOtherMean = 0.1;  // of a rate over a whole run, beside the median of steps
-constexpr std::size_t kUsual = 3;   // times as many rows use a formula that is usual
 constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // how far other ways to count may be from ours
 
 bool is_whole(double value) {
@@ -172,21 +169,6 @@ void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
                           most->stated(), readings(found.front(), false)));
 }
 
-using Formulas = std::map<std::string, std::vector<std::size_t>>;  // the rows that use each
-
-void doubt_formula(Inquiry& inquiry, std::size_t i, const std::string& usual,
-                   const std::string& place) {
-  auto row = inquiry.rows[i];
-  const auto formula = std::exchange(row.measured.tflops.front().convention, usual);
-  if (!row.whole("gpus") || *row.whole("gpus") < 1) return;
-  const auto found = checks(row, own_conventions(row, inquiry.peers));
-  if (found.empty() || found.front().agrees()) return;
-  inquiry.add(i, "tflops", "tflops_per_gpu",
-              fmt::format("{:g} TFLOPs are by {}, other rows of {} are by {}: {}",
-                          *stated_tflops(row), printable(formula), printable(place),
-                          printable(usual), computed_words(found.front())));
-}
-
 }  // namespace
 
 void doubt_rates(Inquiry& inquiry, std::size_t i) {
@@ -204,24 +186,6 @@ void doubt_rates(Inquiry& inquiry, std::size_t i) {
     doubt_unknown_formula(inquiry, i);
   else
     doubt_own_formula(inquiry, i, own);
-}
-
-void doubt_formulas(Inquiry& inquiry) {
-  std::map<std::pair<std::string, std::string>, Formulas> used;  // by source, and date or table
-  for (std::size_t i = 0; i < inquiry.rows.size(); ++i) {
-    const auto& row = inquiry.rows[i];
-    if (stated_tflops(row) && !tflops_formula(row).empty())
-      used[{row.source, row.origin.date.empty() ? row.table : row.origin.date}][tflops_formula(row)]
-          .push_back(i);
-  }
-  for (const auto& [place, formulas] : used) {
-    const auto usual = std::max_element(
-        formulas.begin(), formulas.end(),
-        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-    for (const auto& [formula, rows] : formulas)
-      if (formula != usual->first && usual->second.size() >= kUsual * rows.size())
-        for (const auto i : rows) doubt_formula(inquiry, i, usual->first, place.second);
-  }
 }
 
 }  // namespace orch::published

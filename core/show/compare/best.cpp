@@ -57,13 +57,15 @@ std::vector<Cohort> bests(const std::vector<Cohort>& groups,
 }
 
 // More GPUs are faster: what one of them does is said as well.
-void add_gpus(const std::vector<Cohort>& two, const Sizing& sizing, Judgement& out) {
+void add_gpus(const std::vector<Cohort>& two, const Sizing& sizing, BestAgainst& out) {
   const auto base = two[0].records.front()->field_text("gpus"),
              other = two[1].records.front()->field_text("gpus");
+  if (base == other || base.empty() || other.empty()) return;
   const auto cost = duel(two, sizing, "gpu_hours_per_1e9_tokens");
-  if (base == other || base.empty() || other.empty() || !cost) return;
-  out.text += "; on " + other + " GPUs against " + base;
-  if (cost->judgement.ratio) out.text += ", per GPU " + speed_text(*cost->judgement.ratio);
+  if (!cost) return;
+  out.base_gpus = base;
+  out.gpus = other;
+  out.per_gpu = cost->judgement.ratio;
 }
 
 std::vector<BestAgainst> judged(const std::vector<Cohort>& groups, const Sizing& sizing,
@@ -73,8 +75,7 @@ std::vector<BestAgainst> judged(const std::vector<Cohort>& groups, const Sizing&
     const std::vector<Cohort> two{groups.front(), groups[i]};
     auto found = duel(two, sizing, name);
     if (!found) continue;
-    add_gpus(two, sizing, found->judgement);
-    out.push_back({std::move(*found), i});
+    add_gpus(two, sizing, out.emplace_back(BestAgainst{std::move(*found), i, {}, {}, {}}));
   }
   return out;
 }
@@ -93,7 +94,7 @@ std::optional<Duel> duel(const std::vector<Cohort>& two, const Sizing& sizing,
   const auto* metric = find(metrics, name);
   if (metric == nullptr) return std::nullopt;
   const auto differences = differences_of(two);
-  const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
+  const Pair pair{two[0], two[1], 1, differences, sizing.base.has_value()};
   return Duel{two[0].records.front()->id,
               two[1].records.front()->id,
               metric->name,

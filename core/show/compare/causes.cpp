@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -148,58 +146,25 @@ void add_roots(const Differences& all, const std::string& field, std::size_t gro
   for (const auto& cause : found->follows[group]) add_roots(all, cause, group, seen, roots);
 }
 
-std::vector<const Difference*> followers_of(const Differences& all, const Difference& cause,
+bool explains(const Differences& all, const Difference& cause, std::size_t group, Aspect aspect) {
+  return is_on(cause.effect, aspect) ||
+         std::ranges::any_of(followers_of(all, cause.field, group),
+                             [&](const auto* each) { return is_on(each->effect, aspect); });
+}
+
+}  // namespace
+
+std::vector<const Difference*> followers_of(const Differences& all, const std::string& cause,
                                             std::size_t group) {
   std::vector<const Difference*> out;
   for (const auto& difference : all) {
     if (difference.circumstance || difference.follows[group].empty()) continue;
     std::set<std::string> seen, roots;
     add_roots(all, difference.field, group, seen, roots);
-    if (roots.count(cause.field)) out.push_back(&difference);
+    if (roots.contains(cause)) out.push_back(&difference);
   }
   return out;
 }
-
-// "gpus 8 → 32 (with it data_parallel 8 → 32, nodes 1 → 4)".
-std::string cause_text(const Difference& cause, const std::vector<const Difference*>& followers,
-                       std::size_t group) {
-  Names with;
-  for (const auto* follower : followers) with.push_back(change_text(*follower, group));
-  const auto out = change_text(cause, group);
-  return with.empty() ? out : out + " (with it " + join(with, ", ") + ")";
-}
-
-bool explains(const Difference& cause, const std::vector<const Difference*>& followers,
-              Aspect aspect) {
-  return is_on(cause.effect, aspect) ||
-         std::any_of(followers.begin(), followers.end(),
-                     [&](const Difference* follower) { return is_on(follower->effect, aspect); });
-}
-
-std::string explanation_text(const Explanation& e, const Names& causes, const Names& others) {
-  std::string out;
-  const std::string known = e.unsaid.empty() ? "" : "known ";
-  if (causes.empty() && others.empty())
-    out = e.unsaid.empty() ? "nothing differs that can explain it: repeats, and noise is left"
-                           : "no known difference can explain it";
-  else if (causes.empty())
-    out = fmt::format("no {}setting differs that can explain it, but circumstances do: {}", known,
-                      join(others, "; "));
-  else if (causes.size() == 1)
-    out = fmt::format("the only {}{} that can explain it: {}", known,
-                      others.empty() ? "difference" : "setting that differs and", causes.front());
-  else
-    out = fmt::format("{} {}differences can explain it, and this comparison cannot tell which: {}",
-                      causes.size(), known, join(causes, "; "));
-  if (!causes.empty() && !others.empty())
-    out += ". Circumstances differ as well and can explain it too: " + join(others, "; ");
-  if (!e.unsaid.empty())
-    out +=
-        ". Whether they differ is not known, as only one of the two says: " + join(e.unsaid, ", ");
-  return out;
-}
-
-}  // namespace
 
 void find_followers(Differences& all, std::size_t groups) {
   for (auto& difference : all)
@@ -211,27 +176,20 @@ void find_followers(Differences& all, std::size_t groups) {
 Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
   Explanation out;
   out.aspect = aspect;
-  Names causes, others;
   // Families have sizes that others do not speak of.
   const bool model_differs = differs(all, "model", group) || differs(all, "params", group);
   for (const auto& difference : all) {
+    const auto& field = difference.field;
     const bool differing = difference.standings[group] == Standing::differs;
     if (difference.circumstance) {
-      if (!differing || !is_on(difference.effect, aspect)) continue;
-      out.circumstances.push_back(difference.field);
-      others.push_back(change_text(difference, group));
+      if (differing && is_on(difference.effect, aspect)) out.circumstances.push_back(field);
     } else if (differing && difference.follows[group].empty()) {
-      const auto followers = followers_of(all, difference, group);
-      if (!explains(difference, followers, aspect)) continue;
-      out.causes.push_back(difference.field);
-      causes.push_back(cause_text(difference, followers, group));
+      if (explains(all, difference, group, aspect)) out.causes.push_back(field);
     } else if (difference.standings[group] == Standing::one_sided &&
-               is_on(difference.effect, aspect) &&
-               !(plan::is_of_model(difference.field) && model_differs)) {
-      out.unsaid.push_back(difference.field);
+               is_on(difference.effect, aspect) && !(plan::is_of_model(field) && model_differs)) {
+      out.unsaid.push_back(field);
     }
   }
-  out.text = explanation_text(out, causes, others);
   return out;
 }
 

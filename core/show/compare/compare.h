@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -12,9 +15,8 @@
 #include "core/record/statistics/interval.h"
 #include "core/show/compare/losses.h"
 
-// Compares groups of records: what differs, what of it can explain the result, and the result.
-// Everything here is plain data; texts of records in it may be hostile until sections(), json() and
-// csv() have made them harmless.
+// Compares groups of records: what differs, what of it can explain the result, and the result, as
+// numbers and judgements. Sentences about them are made in show/findings.
 namespace orch::compare {
 
 // Repeats: all fields of the records agree. A mixture is compared by its median, and says so.
@@ -33,21 +35,32 @@ struct Cohort {
 
 struct Options {
   bool same_size = false;  // times of other models as if they had the FLOPs of the first group's
-  bool letters = false;    // groups whose names are long are called A, B, ... in all texts
+};
+
+enum class Fate { ran, time_limit, lost_loss, failed, not_run };
+
+// How records of a group ended.
+struct Ending {
+  Fate fate = Fate::not_run;
+  record::Failure failure = record::Failure::none;
+  std::string nan;  // "NaN in 50 of 100 steps, from step 51 on"
+  std::size_t records = 0;
 };
 
 // A group as it was taken.
 struct Taken {
-  std::string name;   // in texts: its own, or a letter
-  std::string title;  // as it was asked for
+  std::string name;
   std::vector<std::string> ids;
   Kind kind = Kind::one;
-  std::string outcome;               // "ran", "2 of 3 ran, 1 ran out of GPU memory"
-  std::vector<std::string> varies;   // fields in which the records of a mixture differ
-  std::vector<std::string> nothing;  // why there is no estimate, or neither a measurement nor one
-  std::size_t left_out = 0;          // records that are estimated not to fit and were not run
-  std::size_t copies = 0;            // records that are in it twice: counted once
-  bool lost = false;                 // the loss of all records became NaN: not ranked
+  std::vector<Ending> endings;      // each once
+  std::vector<std::string> varies;  // fields in which the records of a mixture differ
+  bool measured = false, estimated = false;
+  std::string not_estimated;              // why there is no estimate
+  std::size_t left_out = 0;               // records that are estimated not to fit and were not run
+  std::size_t copies = 0;                 // records that are in it twice: counted once
+  bool lost = false;                      // the loss of all records became NaN: not ranked
+  std::optional<double> tokens_per_step;  // where all records have the same
+  std::set<std::string> memory_from;      // how the peak memory was measured
 };
 
 // other: of a quantity that no difference is held to explain.
@@ -81,13 +94,12 @@ struct Difference {
                                                   // there; none: it is independent
 };
 
-// Which differences can explain what an aspect of the result shows.
+// The fields that can explain what an aspect of the result shows.
 struct Explanation {
   Aspect aspect = Aspect::speed;
-  std::vector<std::string> causes;         // independent settings
+  std::vector<std::string> causes;         // independent settings, those that orch knows first
   std::vector<std::string> circumstances;  // date, commit, ...
   std::vector<std::string> unsaid;         // settings that only one of the two says
-  std::string text;
 };
 
 using record::Better;
@@ -119,29 +131,71 @@ struct Metric {
 enum class Verdict { better, worse, no_difference, unclear, not_comparable, missing };
 std::string_view name(Verdict verdict);
 
+// What a verdict rests on, where it is not the interval alone.
+enum class Reason {
+  none,
+  // What the values are.
+  single_values,     // of both
+  one_single_value,  // of one of the two
+  medians,           // of a mixture
+  ranges_overlap,    // of mixtures
+  few_runs,          // repeats differ by as much
+  repeats,           // both are repeats of one run: it is noise
+  // Why they do not compare.
+  other_models,
+  other_tokens,  // per step
+  unknown_tokens,
+  other_memory,  // measured in another way
+  unsaid_convention,
+  one_convention,  // only one of the two has TFLOPs by it
+  // Why there is nothing to compare.
+  neither,
+  only_one,
+  one_estimated,  // measured in one and only estimated in the other
+};
+std::string_view name(Reason reason);
+
 // A metric of a group against the first one's. Ratios above 1 are in the group's favour.
 struct Judgement {
   Verdict verdict = Verdict::missing;
-  bool estimated = false;  // it is the estimates that are compared
-  bool doubtful = false;
+  Reason reason = Reason::none;
+  bool estimated = false;             // it is the estimates that are compared
+  std::vector<std::string> doubtful;  // ids of records that it rests on, whose doubts touch it
   std::optional<statistics::Interval> ratio;
   std::optional<statistics::Interval> predicted;  // by the estimates of both
   // True: the ratio lies in the predicted range, on the predicted side, and both values lie in
   // their own. False: it lies outside. Else nothing follows: a wide range holds anything.
   std::optional<bool> as_predicted;
-  std::string text;  // "1.36x faster (1.33 to 1.39)"
+
+  bool is_decided() const { return verdict == Verdict::better || verdict == Verdict::worse; }
+};
+
+// Why two groups are no equals though their numbers compare.
+enum class Unequal { models, sequences, vocabularies, gpus, recomputation };
+
+// What two groups have in common. A part: the log of one is a part of the other's.
+enum class Shared { nothing, some, record, records, copy, part };
+
+// Which of two groups ran. Missing: there is nothing to say.
+struct Outcome {
+  Verdict verdict = Verdict::missing;
+  bool by_chance = false;  // the failure may come from the machine
 };
 
 // A group against the first one.
 struct Against {
   std::size_t group = 1;
-  bool itself = false;                // both are the same records
-  std::vector<std::string> warnings;  // why the two are no equals
+  Shared shared = Shared::nothing;
+  std::size_t shared_records = 0;
+  bool repeats = false;  // both are repeats of one run
+  std::vector<Unequal> unequal;
   std::vector<Judgement> judgements;  // in the order of the metrics
-  Judgement outcome;                  // "A ran out of GPU memory, B ran"
-  std::vector<Explanation> explanations;
+  Outcome outcome;
+  std::vector<Explanation> explanations;  // of each aspect
   Losses losses;
   Verdict loss_verdict = Verdict::missing;
+
+  bool itself() const { return shared > Shared::some; }
 };
 
 // Two records, one of the first group and one of another, by one metric.
@@ -155,13 +209,16 @@ struct Duel {
 // The fastest record of a group against the first group's fastest, where a group is a mixture.
 struct BestAgainst : Duel {
   std::size_t group = 1;
+  std::string base_gpus, gpus;                  // where they differ
+  std::optional<statistics::Interval> per_gpu;  // and the ratio of what one of them does
 };
 
 // Two records that agree in everything but the question.
 struct Twins : Duel {
-  std::string where;                 // what tells this pair from the others: "8 GPUs"
-  std::vector<std::string> differs;  // "micro_batch 2 → 1", and what belongs to a strategy
-  std::vector<std::string> unsaid;   // settings that one of the two does not say
+  // What tells this pair from the others: "gpus", "8".
+  std::vector<std::pair<std::string, std::string>> where;
+  std::vector<Difference> differs;  // micro_batch, and what belongs to a strategy
+  std::vector<std::string> unsaid;  // settings that one of the two does not say
 };
 
 // A group against the first one by their pairs.
@@ -169,9 +226,9 @@ struct LikeForLike {
   std::size_t group = 1;
   std::vector<std::string> question;  // fields in which the groups differ, each being one value
   std::vector<Twins> pairs;
-  bool per_gpu = false;  // GPU counts differ within a pair
-  Judgement judgement;   // missing: there are no pairs
-  std::vector<std::string> weaknesses;
+  bool per_gpu = false;     // GPU counts differ within a pair
+  bool same_ratio = false;  // of all pairs, as if one were computed from the other
+  Judgement judgement;      // missing: there are no pairs
 };
 
 // A place in the order by time to train. Groups that cannot be told apart from the first of their
@@ -183,6 +240,19 @@ struct Rank {
   bool estimated = false;
 };
 
+// The size that times are brought to. Without a base nothing is changed.
+struct Sizing {
+  // How FLOPs of a model are counted: by the shape, as Narayanan et al. 2021 do, without
+  // recomputation, or 6 for each parameter. Unknown: a record has neither.
+  enum class By { as_it_is, shape, params, unknown };
+  By by = By::as_it_is;
+  std::string record;          // whose size it is, or who has none
+  std::optional<double> base;  // FLOPs per token of that record
+
+  // What a record's time per token is multiplied with.
+  double factor(const record::Record& of) const;
+};
+
 struct Comparison {
   std::vector<Taken> groups;
   std::vector<Difference> differences;  // settings in the order of field_names(), circumstances
@@ -191,24 +261,32 @@ struct Comparison {
   std::vector<LikeForLike> pairs;       // of every group but the first
   std::vector<BestAgainst> best;        // every group but the first; none where all are repeats
   std::vector<Rank> ranking;            // the best first
-  std::vector<std::string> notes;       // on all of it: normalisation, mixtures, single runs
-  std::vector<std::string> doubts;      // "b7b-0020: days_per_100b_tokens is doubtful: ..."
+  Sizing sizing;
+  std::vector<std::pair<std::string, record::Doubt>> doubts;  // each with its record's id
 };
 
 // Two groups or more, each with a record.
 Result<Comparison> compare(const std::vector<Cohort>& groups, const Options& options = {});
 
-// A part of the comparison for people: a table whose first row is its head (or none), and sentences
-// to it. All texts are printable.
-struct Section {
-  std::string title;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> sentences;
-};
-// Narrow: estimates stand below what was measured, not beside it.
-std::vector<Section> sections(const Comparison& comparison, bool narrow = false);
+// A setting; null: it does not differ.
+const Difference* find(const std::vector<Difference>& differences, std::string_view field);
 
-std::string json(const Comparison& comparison);
-std::string csv(const Comparison& comparison);  // a line for each metric and group
+// How a field of a group stands to the first group's: that of its difference, else the same.
+Standing standing_of(const std::vector<Difference>& differences, std::string_view field,
+                     std::size_t group);
+
+// What of the models differs: sizes and names that change something.
+std::vector<std::string> model_changes(const std::vector<Difference>& differences,
+                                       std::size_t group);
+
+// The settings that follow from one, in the end.
+std::vector<const Difference*> followers_of(const std::vector<Difference>& differences,
+                                            const std::string& cause, std::size_t group);
+
+// With its limits, where it has some: neither faster nor slower.
+bool rounds_to_one(const statistics::Interval& ratio);
+
+// The metric that groups are ordered by; null: none of them tells time.
+const Metric* headline(const Comparison& comparison);
 
 }  // namespace orch::compare

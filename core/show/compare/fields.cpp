@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <span>
 
 #include "core/base/text.h"
 #include "core/plan/vocabulary.h"
@@ -15,8 +14,6 @@ namespace orch::compare {
 namespace {
 
 using record::Record;
-
-constexpr std::size_t kShown = 6;  // values of a field in a text
 
 using plan::Changes;
 
@@ -210,20 +207,6 @@ Standing standing_of(const std::vector<Difference>& differences, std::string_vie
                      std::size_t group) {
   const auto* found = find(differences, field);
   return found != nullptr ? found->standings[group] : Standing::same;
-}
-
-std::string said_text(const Said& said) {
-  if (said.values.empty()) return "not said";
-  const std::size_t shown = std::min(said.values.size(), kShown);
-  auto out = join(std::span(said.values).first(shown), ", ");
-  if (shown < said.values.size()) out += ", … (" + std::to_string(said.values.size()) + " values)";
-  if (said.partly) out += ", not said";
-  return said.assumed ? out + " (assumed)" : out;
-}
-
-std::string change_text(const Difference& difference, std::size_t group) {
-  return difference.field + " " + said_text(difference.said.front()) + " → " +
-         said_text(difference.said[group]);
 }
 
 }  // namespace orch::compare

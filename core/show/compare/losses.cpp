@@ -1,130 +1,15 @@
 #include "core/show/compare/losses.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/units.h"
 #include "core/record/quantities.h"
 #include "core/record/record.h"
-#include "core/record/statistics/interval.h"
+#include "core/show/compare/curve.h"
 #include "core/show/compare/spikes.h"
 
 namespace orch::compare {
 namespace {
-
-constexpr std::size_t kFewest = 4;            // points of a fit
-constexpr std::size_t kEnoughResiduals = 12;  // points that tell noise
-
-struct CurvePoint {
-  double x = 0, y = 0;
-};
-
-std::vector<double> sums(const std::vector<CurvePoint>& points, double (*of)(const CurvePoint&)) {
-  std::vector<double> out(points.size() + 1, 0.0);
-  for (std::size_t i = 0; i < points.size(); ++i) out[i + 1] = out[i] + of(points[i]);
-  return out;
-}
-
-// How alike neighbours are, from 0 (or less) to 1; single far points do not decide.
-double likeness(std::vector<double> residuals, double sigma) {
-  double products = 0, squares = 0;
-  for (auto& r : residuals) r = std::clamp(r, -3 * sigma, 3 * sigma);
-  for (std::size_t i = 0; i < residuals.size(); ++i) {
-    squares += residuals[i] * residuals[i];
-    if (i > 0) products += residuals[i] * residuals[i - 1];
-  }
-  const double r = squares > 0 ? products / squares : 0;
-  return r > 1 / std::sqrt(static_cast<double>(residuals.size())) ? std::min(r, 0.99) : 0;
-}
-
-// A noisy curve over 0 to 1 that can be looked at smoothly: at each place, the line that fits best
-// through the points around it.
-class Curve {
- public:
-  // In the order of x; the window is how far to both sides points count.
-  Curve(std::vector<CurvePoint> points, double window);
-
-  struct Fit {
-    double value = 0;
-    double error = 0;  // standard
-  };
-  std::optional<Fit> smooth(double x) const;  // nothing: too few points
-  double interpolated(double x) const;        // between the two points around, as they are
-
- private:
-  struct Line {
-    std::size_t n = 0;
-    double value = 0;
-    double leverage = 1;  // the variance of the value in that of a point
-  };
-  Line line(double x) const;
-  void measure_noise();
-
-  std::vector<CurvePoint> points_;
-  double window_;
-  std::vector<double> x_, y_, xx_, xy_;  // sums up to each point, so that a fit takes no loop
-  std::optional<double> noise_;          // of a point, more where neighbours are alike
-};
-
-Curve::Curve(std::vector<CurvePoint> points, double window)
-    : points_(std::move(points)), window_(window) {
-  x_ = sums(points_, [](const CurvePoint& p) { return p.x; });
-  y_ = sums(points_, [](const CurvePoint& p) { return p.y; });
-  xx_ = sums(points_, [](const CurvePoint& p) { return p.x * p.x; });
-  xy_ = sums(points_, [](const CurvePoint& p) { return p.x * p.y; });
-  measure_noise();
-}
-
-Curve::Line Curve::line(double x) const {
-  const auto before = [](const CurvePoint& p, double at) { return p.x < at; };
-  const auto after = [](double at, const CurvePoint& p) { return at < p.x; };
-  const auto first = static_cast<std::size_t>(
-      std::lower_bound(points_.begin(), points_.end(), x - window_, before) - points_.begin());
-  const auto last = static_cast<std::size_t>(
-      std::upper_bound(points_.begin(), points_.end(), x + window_, after) - points_.begin());
-  Line out;
-  out.n = last > first ? last - first : 0;
-  if (out.n < kFewest) return out;
-  const auto n = static_cast<double>(out.n);
-  const double mean_x = (x_[last] - x_[first]) / n, mean_y = (y_[last] - y_[first]) / n;
-  const double squares = (xx_[last] - xx_[first]) - n * mean_x * mean_x;
-  const double products = (xy_[last] - xy_[first]) - n * mean_x * mean_y;
-  const double slope = squares > 1e-12 ? products / squares : 0;
-  out.value = mean_y + slope * (x - mean_x);
-  out.leverage = 1 / n + (squares > 1e-12 ? (x - mean_x) * (x - mean_x) / squares : 0);
-  return out;
-}
-
-double Curve::interpolated(double x) const {
-  const auto after = std::lower_bound(points_.begin(), points_.end(), x,
-                                      [](const CurvePoint& p, double at) { return p.x < at; });
-  if (after == points_.begin()) return points_.front().y;
-  if (after == points_.end()) return points_.back().y;
-  const auto& a = *(after - 1);
-  return a.y + (after->y - a.y) * (x - a.x) / (after->x - a.x);
-}
-
-// From what each point is away from its own line, corrected for its share in it.
-void Curve::measure_noise() {
-  std::vector<double> residuals;
-  for (const auto& point : points_) {
-    const auto fitted = line(point.x);
-    if (fitted.n < kFewest || fitted.leverage > 0.8) continue;
-    residuals.push_back((point.y - fitted.value) / std::sqrt(1 - fitted.leverage));
-  }
-  if (residuals.size() < kEnoughResiduals) return;
-  const double sigma = statistics::spread(residuals);
-  const double alike = likeness(std::move(residuals), sigma);
-  noise_ = sigma * std::sqrt((1 + alike) / (1 - alike));
-}
-
-std::optional<Curve::Fit> Curve::smooth(double x) const {
-  const auto fitted = line(x);
-  if (fitted.n < kFewest || !noise_) return std::nullopt;
-  return Fit{fitted.value, *noise_ * std::sqrt(fitted.leverage)};
-}
 
 using record::LossPoint;
 using record::Record;
@@ -201,13 +86,6 @@ struct Aligned {
   Points base, other;
 };
 
-std::string range_text(const Points& points, const std::string& axis) {
-  const auto place = [&](double x) {
-    return axis == "tokens" ? format_tokens(x) : group_digits(x);
-  };
-  return place(points.front().x) + " to " + place(points.back().x);
-}
-
 // Both on one axis, or the reason why not in out.
 std::optional<Aligned> align(const Record& base, const Record& other, bool same_steps,
                              Losses& out) {
@@ -215,22 +93,22 @@ std::optional<Aligned> align(const Record& base, const Record& other, bool same_
   const bool tokens = a && b;
   out.axis = tokens ? "tokens" : "steps";
   if (!tokens && !same_steps) {
-    out.why_not = a || b ? "the tokens of only one are known"
-                         : "tokens are not known, and steps may have another number of them";
+    out.why_not = a || b ? Losses::Why::tokens_of_one : Losses::Why::no_tokens;
     return std::nullopt;
   }
   Aligned both{tokens ? *a : by_steps(base), tokens ? *b : by_steps(other)};
   put_in_order(both.base);
   put_in_order(both.other);
   if (both.base.empty() || both.other.empty()) {
-    out.why_not = "no finite loss in one of them";
+    out.why_not = Losses::Why::no_numbers;
     return std::nullopt;
   }
-  out.from = std::max(both.base.front().x, both.other.front().x);
-  out.to = std::min(both.base.back().x, both.other.back().x);
+  out.base.from = both.base.front().x, out.base.to = both.base.back().x;
+  out.other.from = both.other.front().x, out.other.to = both.other.back().x;
+  out.from = std::max(out.base.from, out.other.from);
+  out.to = std::min(out.base.to, out.other.to);
   if (out.from < out.to) return both;
-  out.why_not = fmt::format("no {} in common: {} and {}", out.axis, range_text(both.base, out.axis),
-                            range_text(both.other, out.axis));
+  out.why_not = Losses::Why::nothing_in_common;
   return std::nullopt;
 }
 
@@ -287,7 +165,7 @@ void compare_curves(const Record& a, const Record& b, bool same_steps, Losses& o
 void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out) {
   out.axis = "steps";
   if (!same_steps || a.measured.steps != b.measured.steps || a.measured.steps == 0) {
-    out.why_not = "there is no curve, and the last losses are not known to be at the same tokens";
+    out.why_not = Losses::Why::no_curve;
     return;
   }
   const auto step = static_cast<double>(a.measured.steps);

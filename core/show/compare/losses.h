@@ -18,8 +18,9 @@ struct LossPlace {
 
 // A group's loss curve against the first group's.
 struct Losses {
-  bool present = false;           // both groups have a loss
-  std::string why_not;            // why the curves cannot be laid over each other; empty: they can
+  bool present = false;  // both groups have a loss
+  enum class Why { aligned, tokens_of_one, no_tokens, no_numbers, nothing_in_common, no_curve };
+  Why why_not = Why::aligned;     // why the curves cannot be laid over each other
   std::string axis;               // "tokens" or "steps"
   double from = 0, to = 0;        // the common range
   std::vector<LossPlace> places;  // at 10, 25, 50, 75 and 100 % of it
@@ -27,9 +28,10 @@ struct Losses {
   std::optional<double> apart_from;  // where they first part beyond the noise of the curves
   bool apart_at_end = false;
   struct Side {
-    std::string id;     // whose curve it is
-    std::string nan;    // "NaN in 50 of 100 steps, from step 51 on"; empty: never
-    bool lost = false;  // no number any more at the end
+    std::string id;           // whose curve it is
+    std::string nan;          // "NaN in 50 of 100 steps, from step 51 on"; empty: never
+    bool lost = false;        // no number any more at the end
+    double from = 0, to = 0;  // where its curve begins and ends
     std::vector<record::Spike> spikes;
   };
   Side base, other;

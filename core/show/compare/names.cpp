@@ -1,46 +1,46 @@
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "core/show/compare/compare.h"
 
 namespace orch::compare {
 namespace {
 
-template <class Enum, std::size_t N>
-std::string_view pick(const std::array<std::string_view, N>& names, Enum value) {
-  return names[static_cast<std::size_t>(value)];
+template <class Enum>
+std::string_view pick(Enum value, std::initializer_list<std::string_view> names) {
+  return names.begin()[static_cast<std::size_t>(value)];
 }
 
 }  // namespace
 
-std::string_view name(Kind kind) {
-  return pick(std::array<std::string_view, 3>{"one", "repeats", "mixture"}, kind);
-}
+std::string_view name(Kind kind) { return pick(kind, {"one", "repeats", "mixture"}); }
 
-std::string_view name(Aspect aspect) {
-  return pick(std::array<std::string_view, 4>{"speed", "memory", "loss", "other"}, aspect);
-}
+std::string_view name(Aspect aspect) { return pick(aspect, {"speed", "memory", "loss", "other"}); }
 
 std::string_view name(Standing standing) {
-  return pick(std::array<std::string_view, 4>{"same", "differs", "one_sided", "unsaid"}, standing);
+  return pick(standing, {"same", "differs", "one_sided", "unsaid"});
 }
 
-std::string_view name(Better better) {
-  return pick(std::array<std::string_view, 3>{"lower", "higher", "neither"}, better);
-}
+std::string_view name(Better better) { return pick(better, {"lower", "higher", "neither"}); }
 
 std::string_view name(Verdict verdict) {
-  return pick(std::array<std::string_view, 6>{"better", "worse", "no_difference", "unclear",
-                                              "not_comparable", "missing"},
-              verdict);
+  return pick(verdict,
+              {"better", "worse", "no_difference", "unclear", "not_comparable", "missing"});
+}
+
+std::string_view name(Reason reason) {
+  return pick(reason,
+              {"", "single_values", "one_single_value", "medians", "ranges_overlap", "few_runs",
+               "repeats", "other_models", "other_tokens", "unknown_tokens", "other_memory",
+               "unsaid_convention", "one_convention", "neither", "only_one", "one_estimated"});
 }
 
 bool Cohort::any(bool (*what)(const record::Record&)) const {
-  return std::any_of(records.begin(), records.end(), [what](const auto* r) { return what(*r); });
+  return std::ranges::any_of(records, [what](const auto* r) { return what(*r); });
 }
 
 bool Cohort::all(bool (*what)(const record::Record&)) const {
-  return std::all_of(records.begin(), records.end(), [what](const auto* r) { return what(*r); });
+  return std::ranges::all_of(records, [what](const auto* r) { return what(*r); });
 }
 
 bool is_on(plan::Changes effect, Aspect aspect) {

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -67,7 +65,7 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
     if (standing == Standing::differs) {
       if (!difference.follows[1].empty()) continue;  // its cause is judged by itself
       if (!own && difference.field != "micro_batch") return false;
-      out.differs.push_back(change_text(difference, 1));
+      out.differs.push_back(difference);
     } else {
       const auto& said = difference.said[difference.said[0].values.empty() ? 1 : 0];
       if (!own && !is_usual(said)) return false;
@@ -105,7 +103,7 @@ struct Match {
 
   auto order() const {
     const bool estimated = twins.judgement.estimated;
-    return std::tuple(twins.judgement.doubtful, twins.differs.size(), twins.unsaid.size(),
+    return std::tuple(!twins.judgement.doubtful.empty(), twins.differs.size(), twins.unsaid.size(),
                       twins.base.of(estimated)->value + twins.value.of(estimated)->value);
   }
 };
@@ -145,10 +143,6 @@ std::vector<Match> taken_once(std::vector<Match> all, const Cohort& base) {
   return all;
 }
 
-std::string value_words(const std::string& field, const std::string& value) {
-  return field == "gpus" ? value + (value == "1" ? " GPU" : " GPUs") : field + " " + value;
-}
-
 // What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
 void name_places(std::vector<Match>& all, const Names& question) {
   Cohort first{"", {}};
@@ -159,51 +153,19 @@ void name_places(std::vector<Match>& all, const Names& question) {
     std::erase_if(fields, [](const auto& field) {
       return field == "nodes" || field == "data_parallel" || field == "accumulate";
     });
-  for (auto& one : all) {
-    Names parts;
+  for (auto& one : all)
     for (const auto& field : fields) {
       const auto value = one.base->field_text(field);
       if (!contains(question, field) && !value.empty() && value == one.other->field_text(field))
-        parts.push_back(value_words(field, value));
+        one.twins.where.emplace_back(field, value);
     }
-    one.twins.where =
-        parts.empty() ? one.twins.base_id + " and " + one.twins.id : join(parts, ", ");
-  }
 }
 
-std::string count_text(std::size_t some, std::size_t all) {
-  return some == all ? (all == 1 ? "the pair" : fmt::format("all {} pairs", all))
-                     : fmt::format("{} of {} pairs", some, all);
-}
-
-Names weaknesses_of(const LikeForLike& all) {
-  Names out;
-  const auto& pairs = all.pairs;
-  if (pairs.size() < 3)
-    out.push_back(pairs.size() == 1 ? "it is one pair" : "there are two pairs only");
-  const auto doubtful = static_cast<std::size_t>(std::count_if(
-      pairs.begin(), pairs.end(), [](const Twins& twins) { return twins.judgement.doubtful; }));
-  if (doubtful > 0)
-    out.push_back(fmt::format("{} {} doubtful (see Doubts)", count_text(doubtful, pairs.size()),
-                              doubtful == 1 ? "is" : "are"));
-  const auto same = [&](const Twins& twins) {
-    return std::abs(std::log(twins.judgement.ratio->value / pairs[0].judgement.ratio->value)) <
-           5e-4;
-  };
-  if (pairs.size() > 1 && std::all_of(pairs.begin(), pairs.end(), same))
-    out.push_back("all have the same ratio, as if one were computed from the other");
-  const auto micro =
-      static_cast<std::size_t>(std::count_if(pairs.begin(), pairs.end(), [](const Twins& twins) {
-        return std::any_of(twins.differs.begin(), twins.differs.end(),
-                           [](const auto& text) { return text.starts_with("micro_batch"); });
-      }));
-  if (micro > 0) out.push_back("the micro-batch differs in " + count_text(micro, pairs.size()));
-  Names unsaid;
-  for (const auto& twins : pairs)
-    for (const auto& field : twins.unsaid)
-      if (!contains(unsaid, field)) unsaid.push_back(field);
-  if (!unsaid.empty()) out.push_back("not both say " + join(unsaid, ", "));
-  return out;
+bool same_ratio(const std::vector<Twins>& pairs) {
+  return pairs.size() > 1 && std::ranges::all_of(pairs, [&](const Twins& twins) {
+           return std::abs(std::log(twins.judgement.ratio->value /
+                                    pairs[0].judgement.ratio->value)) < 5e-4;
+         });
 }
 
 Judgement judge_pairs(const std::vector<Twins>& pairs) {
@@ -212,34 +174,16 @@ Judgement judge_pairs(const std::vector<Twins>& pairs) {
   Judgement out;
   out.estimated = pairs.front().judgement.estimated;
   for (const auto& twins : pairs) {
-    ratios.push_back(twins.judgement.ratio->value);
-    out.doubtful = out.doubtful || twins.judgement.doubtful;
+    const auto& one = twins.judgement;
+    ratios.push_back(one.ratio->value);
+    out.doubtful.insert(out.doubtful.end(), one.doubtful.begin(), one.doubtful.end());
   }
   out.ratio = paired_interval(ratios);
   const bool apart = *out.ratio->low > 1 || *out.ratio->high < 1;
   out.verdict = !apart                  ? Verdict::no_difference
                 : out.ratio->value >= 1 ? Verdict::better
                                         : Verdict::worse;
-  out.text = (out.estimated ? "estimated: " : "") + speed_text(*out.ratio);
-  if (!apart) out.text = "no detectable difference: " + out.text;
   return out;
-}
-
-bool is_copy(const Record& a, const Record& b) {
-  const auto &m = a.measured, &n = b.measured;
-  const auto step = [](const record::Measurement& measured) {
-    return measured.step_seconds ? measured.step_seconds->value : 0;
-  };
-  const auto printed_again = [](const Record& record) {
-    return std::any_of(record.doubts.begin(), record.doubts.end(),
-                       [](const record::Doubt& doubt) { return doubt.kind == "copy"; });
-  };
-  const bool same_run = a.origin.start > 0 && a.origin.start == b.origin.start &&
-                        a.origin.end == b.origin.end && a.origin.job == b.origin.job;
-  return a.has_measurement() && a.fields == b.fields && step(m) == step(n) &&
-         m.days_per_100b_tokens == n.days_per_100b_tokens &&
-         m.tokens_per_second == n.tokens_per_second && m.steps == n.steps &&
-         (same_run || printed_again(a) || printed_again(b));
 }
 
 }  // namespace
@@ -276,18 +220,9 @@ LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t g
       return twins.metric == "gpu_hours_per_1e9_tokens";
     });
     out.judgement = judge_pairs(out.pairs);
-    out.weaknesses = weaknesses_of(out);
+    out.same_ratio = same_ratio(out.pairs);
     break;
   }
-  return out;
-}
-
-Cohort without_copies(const Cohort& group) {
-  Cohort out{group.name, {}};
-  for (const auto* record : group.records)
-    if (std::none_of(out.records.begin(), out.records.end(),
-                     [&](const Record* held) { return held == record || is_copy(*held, *record); }))
-      out.records.push_back(record);
   return out;
 }
 

@@ -10,21 +10,13 @@
 
 namespace orch::compare {
 
-// How model FLOPs are counted: by the shape, as Narayanan et al. 2021 do, without recomputation, or
-// 6 for each parameter.
-enum class Flops { shape, params };
+// How many FLOPs a token takes; nothing: the record does not say its size.
+std::optional<double> flops_per_token(const record::Record& record, Sizing::By by);
 
-// The size that times are brought to. Without a base nothing is changed.
-struct Sizing {
-  std::optional<double> base;  // FLOPs per token of the first group's first record
-  Flops by = Flops::shape;
-  std::string note;
+// Whether a token of one record takes more work than a token of another.
+bool work_differs(const std::vector<Cohort>& groups);
 
-  // What a record's time per token is multiplied with.
-  double factor(const record::Record& record) const;
-};
-
-// The best way to count that all records have in common; the note says which, or why there is none.
+// The best way to count that all records have in common.
 Sizing same_size(const std::vector<Cohort>& groups);
 
 // Fields of the groups' records that are not the same everywhere, and circumstances that are not.
@@ -35,18 +27,6 @@ std::vector<Difference> differences_of(const std::vector<Cohort>& groups);
 // Fields in which the records of a group differ; an assumed value is a value.
 std::vector<std::string> varying_fields(const Cohort& group);
 
-const Difference* find(const std::vector<Difference>& differences, std::string_view field);
-
-// How a field of a group stands to the first group's: that of its difference, else the same.
-Standing standing_of(const std::vector<Difference>& differences, std::string_view field,
-                     std::size_t group);
-
-// "2, 4", "true (assumed)", "not said".
-std::string said_text(const Said& said);
-
-// "zero_stage 1 → 3".
-std::string change_text(const Difference& difference, std::size_t group);
-
 // Says of every difference which others it follows from: data_parallel from gpus, tensor_parallel
 // and pipeline_parallel, as far as the numbers agree with that.
 void find_followers(std::vector<Difference>& differences, std::size_t groups);
@@ -56,21 +36,24 @@ Explanation explain(const std::vector<Difference>& differences, std::size_t grou
 
 // Two groups, the first one and another, with what differs between them.
 struct Pair {
-  const Cohort* base = nullptr;
-  const Cohort* other = nullptr;
-  std::size_t group = 1;
-  const std::vector<Difference>* differences = nullptr;
-  bool same_size = false;  // times are normalised
+  const Cohort& base;
+  const Cohort& other;
+  std::size_t group;
+  const std::vector<Difference>& differences;
+  bool same_size;  // times are normalised
 };
 
 // Whether a step trains on as many tokens in both, as far as anybody can know.
 bool same_tokens_per_step(const Pair& pair);
 
-// Why a metric of the two does not compare; empty: it does.
-std::string not_comparable(const Metric& metric, const Pair& pair);
+// Why a metric of the two does not compare; none: it does.
+Reason not_comparable(const Metric& metric, const Pair& pair);
 
-// Why the two are no equals though their numbers compare: other models, sequences, GPUs.
-std::vector<std::string> warnings_of(const Pair& pair);
+// Why the two are no equals though their numbers compare.
+std::vector<Unequal> unequals(const Pair& pair);
+
+// What a step is in the group, and how its memory was measured.
+void describe(const Cohort& group, Taken& out);
 
 // Repeats of one configuration differ by this much: the published ones by 1 to 9 %, most of them by
 // less than 5. A smaller difference between single runs shows nothing.
@@ -78,10 +61,7 @@ inline constexpr double kRepeatsDiffer = 0.05;
 
 // A metric of a group against the first one's, as far as its values tell. Why they do not compare
 // at all, where that is so.
-Judgement judge(const Metric& metric, std::size_t group, const std::string& not_comparable);
-
-// "1.36x faster (1.33 to 1.39)", "1.36x slower", "as fast to within 0.5 %".
-std::string speed_text(const statistics::Interval& ratio);
+Judgement judge(const Metric& metric, std::size_t group, Reason not_comparable);
 
 // Whether measured values (or estimated ones) cannot be told apart: the rule of judge().
 bool same_within_noise(const Metric& metric, std::size_t a, std::size_t b, bool estimated);
@@ -117,30 +97,14 @@ statistics::Interval paired_interval(const std::vector<double>& ratios);
 LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t group,
                           const Sizing& sizing);
 
-// What is the same row, log or run, with the same numbers, once.
+// Two records of one thing: one row or run, or a log beside a copy or a part of it.
+Shared shared(const record::Record& a, const record::Record& b);
+
+// What is the same thing twice, once.
 Cohort without_copies(const Cohort& group);
 
 // The groups by time to train, the best first: by what was measured where two groups or more have
 // it, else by estimates. Those without come last and have no place.
 std::vector<Rank> ranking_of(const Comparison& comparison);
-
-// The metric that groups are ordered by; null: none of them tells time.
-const Metric* headline(const Comparison& comparison);
-
-// "2,312", "2.31"; with digits that are not negative, so many after the point.
-std::string number_text(double value, int digits = -1);
-
-// "2.31 (2.3 to 2.33)"; with digits, so many after the point.
-std::string interval_text(const statistics::Interval& interval, int digits = -1);
-
-// "350", "258 (249 to 350, range of 3)", "not measured"; "?" after a doubtful one.
-std::string measured_text(const Metric& metric, const Value& value);
-std::string estimated_text(const Metric& metric, const Value& value);
-
-// The loss curves and their spikes, of every group against the first one.
-Section loss_section(const Comparison& comparison);
-
-// "the same within the noise of the curves, from 2B to 80B tokens".
-std::string losses_text(const Losses& losses);
 
 }  // namespace orch::compare

@@ -1,7 +1,5 @@
 #include "core/record/published/doubts.h"
 
-#include <ctime>
-
 #include "core/record/published/columns.h"
 #include "tests/record/published/support.h"
 
@@ -30,16 +28,6 @@ struct Table {
     rows.back().id = id;
     return rows.back();
   }
-  Record& add(const std::string& id, std::int64_t micro_batch, std::int64_t batch, double seconds) {
-    auto& row = add(id);
-    cell(row, "mbs") = micro_batch;
-    cell(row, "gbs") = batch;
-    cell(row, "gas") = batch / (micro_batch * *row.whole("data_parallel"));
-    cell(row, "step_time_s") = seconds;
-    cell(row, "tflops_per_gpu") = 137.66 * 117.11 / seconds * static_cast<double>(batch) / 2048;
-    cell(row, "mem_gb").reset();
-    return row;
-  }
   std::string words(std::size_t i) const {
     return orch::published::words(doubts(rows, a100).at(i));
   }
@@ -65,20 +53,6 @@ TEST_CASE("what is absent is never doubtful", "[measured][doubts]") {
     CHECK(words(without).empty());
     CHECK(words(alone).empty());
   }
-}
-
-TEST_CASE("logs that say little are not compared with each other", "[measured][doubts]") {
-  Record slow, fast;
-  slow.source = fast.source = "train.out";
-  cell(slow, "status") = cell(fast, "status") = "ok";
-  cell(slow, "step_time_s") = 9;
-  cell(slow, "mem_gb") = 70;
-  cell(slow, "gpus") = cell(fast, "gpus") = 8;
-  cell(slow, "gbs") = cell(fast, "gbs") = 64;
-  cell(fast, "step_time_s") = 1;
-  cell(fast, "mem_gb") = 7;
-  CHECK(words(doubts({slow, fast}, a100)[0]).empty());
-  CHECK(words(doubts({slow, fast}, a100)[1]).empty());
 }
 
 TEST_CASE("ranks that are not GPUs are told with what would fit", "[measured][doubts]") {
@@ -262,88 +236,6 @@ TEST_CASE("labels count parameters in several ways", "[measured][doubts]") {
   CHECK(table.none());
 }
 
-TEST_CASE("of repeats the one that is far off is doubted", "[measured][doubts]") {
-  Table table;
-  table.add("first", 4, 2048, 117);
-  table.add("slow", 4, 2048, 200);
-  table.add("last", 4, 2048, 119);
-  CHECK(table.words(1) ==
-        "repeat: 200 s where the same configuration has 117 (first), 119 (last)\n");
-  CHECK(table.words(0).empty());
-  CHECK(table.words(2).empty());
-  table.rows.pop_back();  // of two, nobody knows which
-  CHECK(has(table.words(0), "disagree: 117 s where the same configuration has 200 (slow)"));
-  CHECK(has(table.words(1), "disagree: 200 s where the same configuration has 117 (first)"));
-  cell(table.rows[1], "heads") = 128;
-  CHECK(table.none());
-}
-
-TEST_CASE("reprints and other sources are no repeats", "[measured][doubts]") {
-  Table table;
-  table.add("first", 4, 2048, 117);
-  cell(table.add("slow", 4, 2048, 200), "dup_of") = "elsewhere";
-  CHECK(table.none());
-  cell(table.rows[1], "dup_of").reset();
-  table.rows[1].source = "another";
-  CHECK(table.none());
-}
-
-TEST_CASE("repeats with another memory are doubted", "[measured][doubts]") {
-  Table table;  // as published: one configuration twice in a row, with 44 and 38 GB
-  cell(table.add("twin", 2, 2048, 110.48), "mem_gb") = 44;
-  cell(table.add("odd", 2, 2048, 113.54), "mem_gb") = 38;
-  CHECK(table.words(1) == "disagree: 38 GB where the same configuration has 44 (twin)\n");
-  cell(table.rows[1], "mem_gb") = 42;
-  CHECK(table.none());
-}
-
-TEST_CASE("columns that are another row's swapped are found", "[measured][doubts]") {
-  Table table;
-  table.add("right");
-  auto& wrong = table.add("wrong");
-  std::swap(wrong.measured.step_seconds->value, wrong.measured.tflops.front().value);
-  CHECK(has(table.words(0), "117.11 s and 137.66 TFLOPs are those of wrong swapped, and one of"));
-  CHECK(has(table.words(1), "137.66 s and 117.11 TFLOPs are those of right swapped, and one of"));
-  table.add("witness", 4, 2048, 116.2);
-  CHECK(table.words(0).empty());
-  CHECK(has(table.words(1), "swapped: 137.66 s and 117.11 TFLOPs are those of right swapped\n"));
-}
-
-TEST_CASE("a smaller batch that takes as long is doubted", "[measured][doubts]") {
-  Table table;
-  table.add("large", 4, 2048, 117.11);
-  table.add("small", 4, 1024, 116);
-  CHECK(has(table.words(1), "scaling: a batch of 1024 takes 116 s, one of 2048 117.11 s (large)"));
-  CHECK(table.words(0).empty());
-  // The half of a step is 16121 / 2 TFLOP on each GPU, 26 s at the peak: 80 s leave more than that.
-  table.rows.pop_back();
-  table.add("overhead", 4, 1024, 80);
-  CHECK(table.none());
-}
-
-TEST_CASE("a smaller batch with a smaller micro-batch may be a little slower",
-          "[measured][doubts]") {
-  Table table;
-  table.add("large", 8, 2048, 117.11);
-  table.add("small", 4, 1024, 125);
-  CHECK(table.none());
-  table.rows.pop_back();
-  table.add("slow", 4, 1024, 150);
-  CHECK(has(table.words(1), "scaling: a batch of 1024 takes 150 s"));
-}
-
-TEST_CASE("a micro-batch that is slow for no reason is doubted", "[measured][doubts]") {
-  Table table;
-  table.add("one", 1, 2048, 170);
-  table.add("two", 2, 2048, 118);
-  CHECK(table.none());  // two rows may be on any curve
-  table.add("four", 4, 2048, 117);
-  CHECK(has(table.words(0), "scaling: micro-batch 1 takes 170 s, 2 takes 118 s (two) and 4 117 s"));
-  cell(table.rows[2], "step_time_s") = 92;  // A + B / micro-batch: 66 + 104, 66 + 52, 66 + 26
-  cell(table.rows[2], "tflops_per_gpu").reset();
-  CHECK(table.none());
-}
-
 TEST_CASE("memory is no more than there is, and no less than is kept", "[measured][doubts]") {
   auto row = test::row();
   cell(row, "mem_gb") = 80;
@@ -363,78 +255,6 @@ TEST_CASE("memory is no more than there is, and no less than is kept", "[measure
   CHECK(words(row).empty());
 }
 
-TEST_CASE("memory that falls where the micro-batch grows is doubted", "[measured][doubts]") {
-  Table table;
-  cell(table.add("two", 2, 2048, 118), "mem_gb") = 65;
-  cell(table.add("four", 4, 2048, 117), "mem_gb") = 56;
-  CHECK(has(table.words(0), "memory: 65 GB with micro-batch 2, 56 GB with 4 (four)"));
-  CHECK(has(table.words(1), "memory: 56 GB with micro-batch 4, 65 GB with 2 (two)"));
-  auto& like_four = table.add("like four", 4, 2048, 121);
-  cell(like_four, "layers") = 78;
-  cell(like_four, "params_b") = 196;
-  cell(like_four, "tflops_per_gpu").reset();
-  cell(like_four, "mem_gb") = 57;  // so it is the first that is odd
-  CHECK(has(table.words(0), "memory: 65 GB"));
-  CHECK(table.words(1).empty());
-  CHECK(table.words(2).empty());
-}
-
-TEST_CASE("a run out of memory is doubted where more ran", "[measured][doubts]") {
-  Table table;
-  table.add("ran");
-  auto& failed = table.add("failed", 2, 2048, 1);
-  cell(failed, "status") = "oom";
-  cell(failed, "step_time_s").reset();
-  cell(failed, "tflops_per_gpu").reset();
-  CHECK(has(table.words(1), "memory: ran out of memory with micro-batch 2, where ran ran with 4"));
-  CHECK(table.words(0).empty());
-  cell(table.rows[1], "mbs") = 8;
-  cell(table.rows[1], "gas") = 16;
-  CHECK(table.none());
-}
-
-TEST_CASE("a run out of memory on more GPUs than ran is doubted", "[measured][doubts]") {
-  Table table;
-  table.add("ran");
-  auto& failed = table.add("failed");
-  cell(failed, "gpus") = 768;
-  cell(failed, "nodes") = 96;
-  cell(failed, "dp") = 32;
-  cell(failed, "gbs") = 4096;
-  cell(failed, "status") = "oom";
-  cell(failed, "step_time_s").reset();
-  cell(failed, "tflops_per_gpu").reset();
-  cell(failed, "mem_gb").reset();
-  CHECK(has(table.words(1), "scaling: ran out of memory on 768 GPUs, where ran ran on 384"));
-  CHECK(table.words(0).empty());
-}
-
-TEST_CASE("a run out of a smaller GPU's memory is doubted where less was used",
-          "[measured][doubts]") {
-  Table table;
-  cell(table.add("large"), "mem_gb") = 30;
-  auto& small = table.add("small");
-  cell(small, "gpu") = "a100-40g";
-  cell(small, "status") = "oom";
-  cell(small, "step_time_s").reset();
-  cell(small, "tflops_per_gpu").reset();
-  cell(small, "mem_gb").reset();
-  const auto found = doubts(table.rows, [](const Record& row) -> std::optional<GpuFacts> {
-    return GpuFacts{312, row.field_text("gpu") == "a100-40g" ? 40.0 : 80.0};
-  });
-  CHECK(words(found[0]) ==
-        "memory: 30 GB, where small ran out of 40 GB: is it the fullest GPU's peak?\n");
-  CHECK(words(found[1]) == "memory: ran out of 40 GB, where large used 30 GB of 80\n");
-}
-
-TEST_CASE("names in reasons cannot move the cursor", "[measured][doubts]") {
-  Table table;
-  table.add("\x1b[2Jboo", 4, 2048, 117);
-  table.add("slow", 4, 2048, 200);
-  CHECK(has(table.words(1), "\\x1b[2Jboo"));
-  CHECK_FALSE(has(table.words(1), "\x1b"));
-}
-
 TEST_CASE("numbers beyond reason do no harm", "[measured][doubts]") {
   auto row = test::row();
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
@@ -448,18 +268,6 @@ TEST_CASE("numbers beyond reason do no harm", "[measured][doubts]") {
   cell(row, "step_time_s") = -1;
   cell(row, "mem_gb") = -3;
   CHECK_NOTHROW(words(row));
-}
-
-TEST_CASE("thousands of rows that contradict each other are told quickly", "[measured][doubts]") {
-  Table table;
-  for (int i = 0; i < 2000; ++i)
-    cell(table.add("r" + std::to_string(i), 1 << (i % 4), 2048, i % 7 == 0 ? 300 : 100), "mem_gb") =
-        70 - i % 50;
-  const auto before = std::clock();
-  const auto found = doubts(table.rows, a100);
-  const auto took = std::clock() - before;
-  CHECK(took < 20 * CLOCKS_PER_SEC);
-  for (const auto& list : found) CHECK(list.size() < 10);
 }
 
 }  // namespace

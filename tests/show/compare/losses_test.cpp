@@ -66,7 +66,7 @@ TEST_CASE("a loss that is higher at the same tokens is found, and from where on"
   // point, and some 100 points in a window.
   const auto losses = compared(with("a", curve({})),
                                with("b", curve({.shift = 0.03, .shift_from = 8000, .seed = 2})));
-  REQUIRE(losses.why_not.empty());
+  REQUIRE(losses.why_not == Losses::Why::aligned);
   CHECK(losses.axis == "tokens");
   CHECK(losses.apart_at_end);
   REQUIRE(losses.apart_from);
@@ -97,14 +97,15 @@ TEST_CASE("tokens that a log does not print follow from batch and sequence", "[l
 
 TEST_CASE("curves that cannot be aligned say why", "[losses]") {
   const auto a = with("a", curve({})), b = with("b", curve({.with_tokens = false}));
-  CHECK(compared(a, b).why_not == "the tokens of only one are known");
-  CHECK(has(compared(b, b).why_not, "steps may have another number of them"));
+  CHECK(compared(a, b).why_not == Losses::Why::tokens_of_one);
+  CHECK(compared(b, b).why_not == Losses::Why::no_tokens);
   CHECK(compared(b, b, true).axis == "steps");
   CHECK(compared(b, b, true).places.size() == 5);
   // 1 to 100 and 1000 to 2000 tokens.
   const auto early = with("early", {{1, 1, 5}, {100, 100, 4}});
   const auto late = with("late", {{1, 1000, 3}, {2, 2000, 2}});
-  CHECK(compared(early, late).why_not == "no tokens in common: 1 to 100 and 1,000 to 2,000");
+  CHECK(has(findings::losses_text(compared(early, late)),
+            "no tokens in common: 1 to 100 and 1,000 to 2,000"));
 }
 
 TEST_CASE("a few points interpolate, and their noise is not known", "[losses]") {
@@ -126,7 +127,7 @@ TEST_CASE("last losses compare at the same step only", "[losses]") {
   REQUIRE(compared(a, b, true).places.size() == 1);
   CHECK(compared(a, b, true).places[0].other == 2.4);
   b.measured.steps = 200;
-  CHECK(has(compared(a, b, true).why_not, "not known to be at the same tokens"));
+  CHECK(compared(a, b, true).why_not == Losses::Why::no_curve);
 }
 
 TEST_CASE("a spike at a resume is found, with its height and its end", "[losses]") {
@@ -192,9 +193,11 @@ TEST_CASE("a comparison says what its curves come to", "[losses]") {
   b.measured.resumes = {10005};
   const auto c = compare({group("A", a), group("B", b)});
   CHECK(c->against[0].loss_verdict == Verdict::better);
-  CHECK(has(sentences(*c, "Loss at the same tokens"),
-            "B (b) against A (a): the loss ends lower by 0."));
-  CHECK(has(sentences(*c), "at step 10010, after a resume, the loss jumps from"));
+  const auto& losses = c->against[0].losses;
+  CHECK(has(findings::losses_text(losses), "the loss ends lower by 0."));
+  REQUIRE_FALSE(losses.other.spikes.empty());
+  CHECK(has(findings::spike_text(losses.other.spikes.front()),
+            "at step 10010, after a resume, the loss jumps from"));
 }
 
 TEST_CASE("a loss that became NaN is not the same, though its numbers are", "[losses][compare]") {
@@ -207,8 +210,9 @@ TEST_CASE("a loss that became NaN is not the same, though its numbers are", "[lo
   REQUIRE(c);
   CHECK(c->against[0].loss_verdict == Verdict::worse);
   CHECK(c->against[0].outcome.verdict == Verdict::worse);
-  CHECK(c->groups[1].outcome == "lost its loss (NaN in 500 of 1000 steps, from step 501 on)");
-  CHECK(has(sentences(*c, "Loss at the same tokens"),
+  CHECK(findings::outcome_text(c->groups[1]) ==
+        "lost its loss (NaN in 500 of 1000 steps, from step 501 on)");
+  CHECK(has(findings::losses_text(c->against[0].losses),
             "the loss of b became NaN in 500 of 1000 steps, from step 501 on; of what both have as "
             "numbers: the losses are the same"));
   const auto back = compare({group("b", b), group("a", a)});
@@ -226,8 +230,8 @@ TEST_CASE("some steps with NaN forbid a verdict of equal losses", "[losses][comp
   b.measured.nan_steps = 3;
   const auto c = compare({group("a", a), group("b", b)});
   CHECK(c->against[0].loss_verdict == Verdict::unclear);
-  CHECK(
-      has(sentences(*c, "Loss at the same tokens"), "the loss of b was NaN in 3 of 1000 steps; "));
+  CHECK(has(findings::losses_text(c->against[0].losses),
+            "the loss of b was NaN in 3 of 1000 steps; "));
 }
 
 TEST_CASE("a run that lost its loss has no place in the ranking", "[losses][compare]") {

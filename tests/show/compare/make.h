@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/show/compare/compare.h"
+#include "core/show/findings/compared.h"
 #include "tests/text.h"
 
 namespace orch::compare {
@@ -72,14 +74,20 @@ inline const Explanation* explanation(const Comparison& c, Aspect aspect, std::s
   return nullptr;
 }
 
-// The sentences of a section, or all of them.
-inline std::string sentences(const Comparison& c, std::string_view title = {}) {
-  std::string out;
-  for (const auto& section : sections(c))
-    if (title.empty() || section.title == title)
-      for (const auto& sentence : section.sentences) out += sentence + "\n";
-  return out;
+inline std::string text_of(const Comparison& c, std::string_view name, std::size_t group = 1) {
+  return findings::judgement_text(c, judgement(c, name, group), *metric(c, name), group);
 }
+
+inline std::string answer(const Comparison& c, std::size_t group = 1) {
+  const auto& against = c.against.at(group - 1);
+  return findings::answer_text(c, against) + "\n" + findings::sure_text(c, against);
+}
+
+inline std::string causes_text(const Comparison& c, std::size_t group = 1) {
+  return findings::causes_text(c, c.against.at(group - 1));
+}
+
+inline std::string notes(const Comparison& c) { return join(findings::notes(c), "\n"); }
 
 inline bool near(double a, double b, double share = 1e-9) {
   return std::abs(a - b) <= share * std::abs(b);

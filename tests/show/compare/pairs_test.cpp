@@ -71,11 +71,14 @@ TEST_CASE("records that agree in everything but the question are pairs", "[compa
   CHECK(pairs.pairs[0].base_id == "a8");
   CHECK(pairs.pairs[0].id == "b8");
   CHECK(pairs.pairs[1].id == "b16");
-  CHECK(pairs.pairs[0].where == "8 GPUs");
-  // sqrt(10/13 * 5/6.4) = 0.775217.
+  CHECK(pairs.pairs[0].where == std::vector<std::pair<std::string, std::string>>{{"gpus", "8"}});
+  // sqrt(10/13 * 5/6.4) = 0.775217, which is 1 / 1.28996; t(0.975, 1) = 12.706 times the deviation
+  // ln(1.3 / 1.28) / sqrt(2) = 0.010963, over sqrt(2): 1.28996 * exp(-+0.0985).
   CHECK(near(pairs.judgement.ratio->value, 0.775217, 1e-5));
-  CHECK(has(sentences(c, "In short"),
-            "Like for like, fsdp is 1.29x faster than deepspeed: 2 pairs on 8 and 16 GPUs"));
+  CHECK(has(answer(c),
+            "Like for like, deepspeed is 1.29x slower than fsdp (95 %: 1.17 to 1.42): "
+            "2 pairs on 8 and 16 GPUs."));
+  CHECK(causes_text(c) == "The records of a pair differ in strategy.");
 }
 
 TEST_CASE("a micro-batch may differ, and is named; other settings may not", "[compare][pairs]") {
@@ -87,8 +90,9 @@ TEST_CASE("a micro-batch may differ, and is named; other settings may not", "[co
   const auto c = compared(a, b);
   const auto& pairs = c.pairs.front().pairs;
   REQUIRE(pairs.size() == 1);  // nobody says that a16 recomputes
-  CHECK(pairs[0].differs == std::vector<std::string>{"micro_batch 4 → 2"});
-  CHECK(has(sentences(c, "In short"), "the micro-batch differs in the pair"));
+  REQUIRE(pairs[0].differs.size() == 1);
+  CHECK(findings::change_text(pairs[0].differs[0], 1) == "micro_batch 4 → 2");
+  CHECK(has(answer(c), "the micro-batch differs in the pair"));
 }
 
 TEST_CASE("what one side does not say is no difference where the other says the usual",
@@ -98,7 +102,7 @@ TEST_CASE("what one side does not say is no difference where the other says the 
   for (auto& record : b) record.set("recompute", std::string("none"));
   const auto c = compared(a, b);
   CHECK(c.pairs.front().pairs.size() == 2);
-  CHECK(has(sentences(c, "In short"), "not both say recompute"));
+  CHECK(has(answer(c), "not both say recompute"));
 }
 
 TEST_CASE("pairs with other GPU counts are compared per GPU", "[compare][pairs]") {
@@ -111,7 +115,7 @@ TEST_CASE("pairs with other GPU counts are compared per GPU", "[compare][pairs]"
   CHECK(c.pairs.front().per_gpu);
   // 8 * 10 against 16 * 6 GPU-seconds.
   CHECK(near(c.pairs.front().judgement.ratio->value, 80.0 / 96, 1e-9));
-  CHECK(has(sentences(c, "In short"), "fsdp is 1.20x faster per GPU than deepspeed"));
+  CHECK(has(answer(c), "deepspeed is 1.20x slower per GPU than fsdp"));
 }
 
 TEST_CASE("doubtful pairs are counted", "[compare][pairs]") {
@@ -119,8 +123,8 @@ TEST_CASE("doubtful pairs are counted", "[compare][pairs]") {
   const std::vector b{of("b8", "deepspeed", 8, 13), of("b16", "deepspeed", 16, 6)};
   a[1].doubts = {{"suspect", "days_per_100b_tokens", "its table marks the row as suspect"}};
   const auto c = compared(a, b);
-  CHECK(c.pairs.front().judgement.doubtful);
-  CHECK(has(sentences(c, "In short"), "1 of 2 pairs is doubtful"));
+  CHECK(c.pairs.front().judgement.doubtful == std::vector<std::string>{"a16"});
+  CHECK(has(answer(c), "1 of 2 pairs is doubtful"));
 }
 
 TEST_CASE("copies count once", "[compare][pairs]") {
@@ -130,7 +134,7 @@ TEST_CASE("copies count once", "[compare][pairs]") {
   const auto c = *compare({{"A", {&a, &again}}, {"B", {&b}}});
   CHECK(c.groups[0].copies == 1);
   CHECK(c.groups[0].kind == Kind::one);
-  CHECK(has(sentences(c), "A: 1 of its records are copies of others: counted once"));
+  CHECK(has(notes(c), "A: 1 of its records are copies or parts of others: counted once"));
 }
 
 TEST_CASE("a job that met its time limit has a speed", "[compare]") {
@@ -139,8 +143,8 @@ TEST_CASE("a job that met its time limit has a speed", "[compare]") {
   a.state = record::State::failed;
   a.failure = record::Failure::timeout;
   const auto c = *compare({group("A", a), group("B", b)});
-  CHECK(c.groups[0].outcome == "ran until its time limit");
-  CHECK(has(sentences(c, "In short"), "B is 1.25x faster than A"));
+  CHECK(findings::outcome_text(c.groups[0]) == "ran until its time limit");
+  CHECK(has(answer(c), "B is 1.25x faster than A"));
 }
 
 TEST_CASE("as predicted is said only where both estimates hold", "[compare]") {
@@ -162,13 +166,35 @@ TEST_CASE("as predicted is said only where both estimates hold", "[compare]") {
   CHECK_FALSE(judgement(lucky, "step_seconds").as_predicted.has_value());
 }
 
-TEST_CASE("long names become letters, and the list says whose", "[compare]") {
-  const auto a = run("a", 10), b = run("b", 8);
-  const std::string long_name = "some/folder/with/the_log_of_a.out";
-  const auto c = *compare({group(long_name, a), group("other/b.out", b)}, {.letters = true});
-  CHECK(c.groups[0].name == "A");
-  CHECK(has(sentences(c, "Groups"), "A is " + long_name));
-  CHECK(has(sentences(c, "In short"), "b.out is 1.25x faster than the_log_of_a.out"));
+// A log whose steps took these times.
+record::Record log_of(const std::string& file, const std::vector<double>& times) {
+  auto out = run(file, 2, 1.9, 2.1);
+  out.origin.kind = "log";
+  out.origin.file = file;
+  out.measured.steps = static_cast<std::int64_t>(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i)
+    out.measured.step_times.push_back({static_cast<std::int64_t>(i) + 1, times[i]});
+  return out;
+}
+
+TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
+  const std::vector<double> times{2.01, 1.98, 2.03, 1.99, 2.02, 2.00};
+  auto other_times = times;
+  other_times[4] = 2.05;
+  const auto whole_log = log_of("a.out", times), copy = log_of("copy.out", times),
+             part = log_of("part.out", {2.01, 1.98, 2.03, 1.99}),
+             repeat = log_of("repeat.out", other_times);
+  const auto against = [&](const record::Record& other) {
+    return *compare({group("a", whole_log), group("b", other)});
+  };
+  CHECK(against(copy).against[0].shared == Shared::copy);
+  CHECK(against(part).against[0].shared == Shared::part);
+  CHECK(against(repeat).against[0].shared == Shared::nothing);
+  CHECK(has(answer(against(part)), "b and a are one run: one log is a part of the other."));
+  // Within a group the whole stands for its part.
+  const auto c = *compare({{"A", {&part, &whole_log}}, {"B", {&repeat}}});
+  CHECK(c.groups[0].ids == std::vector<std::string>{"a.out"});
+  CHECK(c.groups[0].copies == 1);
 }
 
 }  // namespace
