@@ -290,6 +290,23 @@ void find_families(std::vector<Line>& lines) {
   }
 }
 
+double gpus_of(const Record& record) {
+  const double gpus = record.field_number("gpus").value_or(0);
+  return gpus > 0 && gpus < 1e12 ? gpus : 0;
+}
+
+// The name under which a run is compared: days of different models are not.
+void name_series(std::vector<Line>& lines) {
+  std::set<std::string> models;
+  for (const auto& line : lines) models.insert(model_of(*line.record));
+  for (auto& line : lines) {
+    const auto strategy = strategy_of(*line.record), model = model_of(*line.record);
+    line.series = strategy.empty() ? "runs" : strategy;
+    if (models.size() > 1) line.series += " · " + (model.empty() ? "model not known" : model);
+    line.series = clean(line.series, kLongestName);
+  }
+}
+
 }  // namespace
 
 std::vector<Line> lines_of(const std::vector<Record>& records) {
@@ -297,8 +314,15 @@ std::vector<Line> lines_of(const std::vector<Record>& records) {
   std::vector<Line> out;
   out.reserve(records.size());
   for (const auto& record : records)
-    out.push_back({&record, numbers_of(record), variant_of(record, settings)});
+    out.push_back({.record = &record,
+                   .numbers = numbers_of(record),
+                   .variant = variant_of(record, settings),
+                   .name = clean(run_name(record), kLongestName),
+                   .series = {},
+                   .out = not_counted(record),
+                   .gpus = gpus_of(record)});
   find_families(out);
+  name_series(out);
   return out;
 }
 

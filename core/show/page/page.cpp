@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/show/page/assets.h"
+#include "core/show/page/charts.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 
@@ -31,10 +32,9 @@ std::string base64(std::string_view hex) {
 // Only our own script and style run, and no request leaves the page.
 std::string policy() {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
+      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
       "img-src data:; base-uri 'none'; form-action 'none'",
-      base64(assets::kStartHash), base64(assets::kD3Hash), base64(assets::kScriptHash),
-      base64(assets::kStyleHash));
+      base64(assets::kStartHash), base64(assets::kScriptHash), base64(assets::kStyleHash));
 }
 
 std::string head(const Page& page) {
@@ -62,16 +62,34 @@ std::string head(const Page& page) {
       assets::kStyle);
 }
 
-// The script puts its charts before this.
-std::string charts(const std::vector<Line>& lines) {
-  if (lines.empty()) return "";
-  return "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their numbers.</p>"
-         "</noscript>\n";
-}
-
 struct Part {
   std::string id, name, html;
 };
+
+// What a chart says stands here; the script draws it.
+Part chart_part(const show::Chart& chart) {
+  return {chart.name, chart.title,
+          fmt::format("<section id=\"{0}\" class=\"chart\"><h2>{1}</h2>\n<figure "
+                      "data-chart=\"{0}\"><figcaption><p class=\"finding\">{2}</p></figcaption>"
+                      "</figure></section>\n",
+                      chart.name, escape(chart.title), escape(chart.finding))};
+}
+
+std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
+                           const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+                           const std::vector<show::Chart>& charts) {
+  std::vector<Part> out{{"bests", "The best of each", bests(all)}};
+  if (!charts.empty())
+    out.push_back({"charts", "",
+                   "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their "
+                   "numbers.</p></noscript>\n"});
+  for (const auto& chart : charts) out.push_back(chart_part(chart));
+  out.push_back({"runs", "Runs", table(lines, chapters, all.size() - lines.size())});
+  out.push_back({"rejected", "Rejected runs", rejected(page.rejected)});
+  out.push_back({"budget", "Budget", budget(page.budget)});
+  out.push_back({"provenance", "Provenance", provenance(page)});
+  return out;
+}
 
 std::string contents(const Page& page, const std::vector<Part>& parts) {
   std::string out;
@@ -89,10 +107,9 @@ std::string data(const char* id, const std::string& json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
 }
 
-std::string scripts(const std::vector<Line>& lines, const std::vector<Chapters>& chapters) {
-  return data("run-data", chart_data(lines)) + data("chapter-data", chapter_data(chapters)) +
-         fmt::format("<script>{}</script>\n<script type=\"module\">{}</script>\n", assets::kD3,
-                     assets::kScript);
+std::string scripts(const std::vector<show::Chart>& charts, const std::vector<Chapters>& chapters) {
+  return data("chart-data", chart_data(charts)) + data("chapter-data", chapter_data(chapters)) +
+         fmt::format("<script type=\"module\">{}</script>\n", assets::kScript);
 }
 
 }  // namespace
@@ -101,18 +118,14 @@ std::string html(const Page& page) {
   const auto all = lines_of(page.records);
   const auto lines = lines_on_page(all);
   const auto chapters = mapped(lines, chapters_of);
-  const std::vector<Part> parts{{"bests", "The best of each", bests(all)},
-                                {"charts", "", charts(lines)},
-                                {"runs", "Runs", table(lines, chapters, all.size() - lines.size())},
-                                {"rejected", "Rejected runs", rejected(page.rejected)},
-                                {"budget", "Budget", budget(page.budget)},
-                                {"provenance", "Provenance", provenance(page)}};
+  const auto charts = charts_of(lines);
+  const auto parts = parts_of(page, all, lines, chapters, charts);
   auto out = head(page) + headline(page, all) + contents(page, parts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())
     out += fmt::format("<footer>Made by orch, {}.</footer>\n", escape(page.created, kLongestName));
-  return out + scripts(lines, chapters) + "</body>\n</html>\n";
+  return out + scripts(charts, chapters) + "</body>\n</html>\n";
 }
 
 }  // namespace orch::page

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/show/chart.h"
 #include "core/show/page/columns.h"
 #include "core/show/page/page.h"
 
@@ -39,8 +40,8 @@ std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& c
 // All of each run, for who has no scripts.
 std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters);
 
-// What the script reads, as JSON: the numbers of all runs for the charts, and the chapters.
-std::string chart_data(const std::vector<Line>& lines);
+// What the script reads, as JSON: the charts, and the chapters.
+std::string chart_data(const std::vector<show::Chart>& charts);
 std::string chapter_data(const std::vector<Chapters>& chapters);
 
 }  // namespace orch::page
