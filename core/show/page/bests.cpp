@@ -18,8 +18,12 @@ struct Row {
   const Line* line = nullptr;
 };
 
+// What was measured goes before what is only estimated.
 bool is_better(const Line& a, const Line& b) {
-  return a.numbers.best_days()->value < b.numbers.best_days()->value;
+  const auto key = [](const Line& line) {
+    return std::pair(!line.numbers.days.measured, line.numbers.best_days()->value);
+  };
+  return key(a) < key(b);
 }
 
 // The best run of each strategy and model: models in the order of their first run, the best first.
@@ -77,15 +81,6 @@ std::string who(const Row& row, bool with_model) {
   return with_model && !row.model.empty() ? row.model + " · " + strategy : strategy;
 }
 
-// Where each model has one row: those that were measured first, the best of them before the others.
-bool goes_before(const Row& a, const Row& b) {
-  const auto key = [](const Row& row) {
-    return std::pair(!row.line->numbers.days.measured.has_value(),
-                     row.line->numbers.best_days()->value);
-  };
-  return key(a) < key(b);
-}
-
 std::string row_html(const Row& row, const Line& best, bool one_each, bool to_train) {
   const auto& days = *row.line->numbers.best_days();
   const double times = days.value / best.numbers.best_days()->value;
@@ -95,11 +90,11 @@ std::string row_html(const Row& row, const Line& best, bool one_each, bool to_tr
       "<tr><th scope=\"row\">{} <small>{}</small></th><td class=\"number\">{}</td>"
       "<td class=\"number\">{}</td>{}{}"
       "<td class=\"number\">{}</td><td>{}</td></tr>\n",
-      escape(who(row, one_each), kLongestName), escape(run_name(*row.line->record), 60),
+      escape(who(row, one_each), kLongestName), escape(row.line->name, 60),
       gpus ? shown(*gpus) : "", ranged(days),
-      one_each        ? ""
-      : times < 1.005 ? "<td class=\"number\">best</td>"
-                      : fmt::format("<td class=\"number\">{:.2f}×</td>", times),
+      one_each            ? ""
+      : row.line == &best ? "<td class=\"number\">best</td>"
+                          : fmt::format("<td class=\"number\">{:.2f}×</td>", times),
       !to_train ? ""
                 : fmt::format("<td class=\"number train\">{}</td>",
                               trains(row) ? shown(guess->days_to_train) : ""),
@@ -115,7 +110,10 @@ std::string bests(const std::vector<Line>& lines) {
   bool one_each = true;
   for (std::size_t i = 1; i < rows.size(); ++i)
     one_each = one_each && rows[i].model != rows[i - 1].model;
-  if (one_each) std::stable_sort(rows.begin(), rows.end(), goes_before);
+  // Where each model has one row: the best of those that were measured first.
+  if (one_each)
+    std::ranges::stable_sort(
+        rows, [](const Row& a, const Row& b) { return is_better(*a.line, *b.line); });
   auto out = fmt::format(
       "<section id=\"bests\"><h2>The best of each strategy and size</h2>\n"
       "<div class=\"box\" role=\"region\" aria-label=\"The best of each\" tabindex=\"0\">"

@@ -154,12 +154,6 @@ std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& li
       times < 2 ? percent(times - 1) + " more" : fmt::format("{:.2f} times as many", times));
 }
 
-// The slowest would press the others together.
-Chart::Axis ranking_axis(const std::vector<double>& values) {
-  const auto [low, high] = std::ranges::minmax(values);
-  return high > 5 * low ? log_axis(kDays, values) : linear_axis(kDays, 0, 1.03 * high);
-}
-
 Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
   auto best = best_first(usable, kMostRows);
   const auto shown = shown_series(runs, best);
@@ -184,13 +178,18 @@ Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
       out.data.push_back({line->name, found.kind(), range[0], range[1], range[2]});
     }
   }
-  panel.x = ranking_axis(values);
+  panel.x = days_axis(values);
   out.legend = series_samples(shown);
   out.note = sentences({left_out(usable.size(), kMostRows), shown.note, not_drawn(runs, has_days)});
   return out;
 }
 
 }  // namespace
+
+Chart::Axis days_axis(const std::vector<double>& values) {
+  const auto [low, high] = std::ranges::minmax(values);
+  return high > 5 * low ? log_axis(kDays, values) : linear_axis(kDays, 0, 1.03 * high);
+}
 
 std::string svg(const Page& page) {
   const auto lines = lines_of(page.records);

@@ -25,6 +25,7 @@ struct Runs {
   bool differ_in_gpus = false;
 };
 
+Chart best_chart(const Runs& runs);
 Chart days_chart(const Runs& runs);
 Chart sweep_chart(const Runs& runs);
 Chart scaling_chart(const Runs& runs);
@@ -35,7 +36,7 @@ Chart loss_chart(const Runs& runs);
 Chart pace_chart(const Runs& runs);
 Chart peaks_chart(const Runs& runs);
 
-// All that have something to show, in the order of the page.
+// All that have something to show, in the order of the page; the best of each comes first.
 std::vector<Chart> charts_of(const std::vector<Line>& lines);
 
 // What charts are made of.
@@ -55,6 +56,8 @@ Shown shown_series(const Runs& runs, const std::vector<const Line*>& lines);
 // Around all values with some room; least: how many times the highest is the lowest, at least.
 Chart::Axis log_axis(std::string title, const std::vector<double>& values, double least = 1.6);
 Chart::Axis linear_axis(std::string title, double low, double high);
+// Of days in rows: logarithmic where the slowest would press the others together.
+Chart::Axis days_axis(const std::vector<double>& values);
 // By number of GPUs: equal steps for equal factors.
 Chart::Axis gpu_axis(const std::set<double>& counts);
 // Predicted against measured: one logarithmic scale for both axes, around all values, with the

@@ -109,14 +109,16 @@ Column measure(const char* name, const char* head, const std::string& under,
 }
 
 void add_what(std::vector<Column>& out) {
-  out.push_back({.name = "run", .head = "Run", .cell = [](const Line& line) {
-                   return plain(run_name(*line.record));
-                 }});
+  out.push_back(
+      {.name = "run", .head = "Run", .cell = [](const Line& line) { return plain(line.name); }});
+  out.push_back(words("strategy", "Strategy", strategy_cell));
+}
+
+void add_where(std::vector<Column>& out) {
   out.push_back(
       words("source", "Source", [](const Line& line) { return plain(line.record->source); }));
   out.push_back(
       words("table", "Table", [](const Line& line) { return plain(line.record->table); }));
-  out.push_back(words("strategy", "Strategy", strategy_cell));
   out.push_back(
       words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
   out.push_back(field("gpus", true));
@@ -132,7 +134,9 @@ void add_layout(std::vector<Column>& out) {
 
 void add_outcome(std::vector<Column>& out) {
   out.push_back(words("fit", "Fit", [](const Line& line) {
-    return plain(line.record->estimated ? std::string(name(line.record->estimated->fit)) : "");
+    const auto& record = *line.record;
+    if (record.has_measurement() && line.out != "ran out of memory") return plain("ran");
+    return plain(record.estimated ? std::string(name(record.estimated->fit)) : "");
   }));
   out.push_back(words("state", "State", state_cell));
 }
@@ -307,22 +311,51 @@ void name_series(std::vector<Line>& lines) {
   }
 }
 
+// By the layout; where others have the same one, also by what they differ in, and by the hash if
+// that is nothing or long.
+void name_lines(std::vector<Line>& lines) {
+  constexpr std::size_t kLongestDifference = 40;
+  std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
+  for (const auto& line : lines)
+    alike[{line.series, run_name(*line.record).layout}].push_back(line.record);
+  std::map<const Record*, std::string> differences;
+  for (const auto& [name, records] : alike) {
+    std::map<std::string, std::size_t> counts;
+    const auto settings = differing_settings(records);
+    for (const auto* record : records)
+      ++counts[differences[record] = variant_of(*record, settings)];
+    for (const auto* record : records)
+      if (auto& text = differences[record];
+          records.size() > 1 && (counts[text] > 1 || text.size() > kLongestDifference))
+        text = run_name(*record).hash;
+  }
+  for (auto& line : lines) {
+    const auto& difference = differences[line.record];
+    const auto [layout, hash] = run_name(*line.record);
+    line.name = clean(hash.empty() || difference.empty() ? layout : layout + " " + difference,
+                      kLongestName);
+  }
+}
+
 }  // namespace
 
 std::vector<Line> lines_of(const std::vector<Record>& records) {
-  const auto settings = differing_settings(records);
+  std::vector<const Record*> all;
+  for (const auto& record : records) all.push_back(&record);
+  const auto settings = differing_settings(all);
   std::vector<Line> out;
   out.reserve(records.size());
   for (const auto& record : records)
     out.push_back({.record = &record,
                    .numbers = numbers_of(record),
                    .variant = variant_of(record, settings),
-                   .name = clean(run_name(record), kLongestName),
+                   .name = {},
                    .series = {},
                    .out = not_counted(record),
                    .gpus = gpus_of(record)});
   find_families(out);
   name_series(out);
+  name_lines(out);
   return out;
 }
 
@@ -330,6 +363,7 @@ std::vector<Column> columns_of(const std::vector<Line>& lines) {
   std::vector<Column> out;
   add_what(out);
   add_time(out);
+  add_where(out);
   add_tflops(out, lines);
   add_memory(out);
   add_outcome(out);

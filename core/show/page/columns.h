@@ -14,7 +14,7 @@ struct Line {
   const record::Record* record = nullptr;
   Numbers numbers;
   std::string variant;
-  std::string name;                  // what it is called on the page
+  std::string name;                  // what it is called on the page: no other has that name
   std::string series;                // its strategy, with its model where models differ
   std::string out;                   // why its speed does not count; empty: it does
   double gpus = 0;                   // 0: not known

@@ -67,12 +67,12 @@ struct Part {
 };
 
 // What a chart says stands here; the script draws it.
-Part chart_part(const show::Chart& chart) {
+Part chart_part(const show::Chart& chart, const char* kind) {
   return {chart.name, chart.title,
-          fmt::format("<section id=\"{0}\" class=\"chart\"><h2>{1}</h2>\n<figure "
+          fmt::format("<section id=\"{0}\" class=\"{3}\"><h2>{1}</h2>\n<figure "
                       "data-chart=\"{0}\"><figcaption><p class=\"finding\">{2}</p></figcaption>"
                       "</figure></section>\n",
-                      chart.name, escape(chart.title), escape(chart.finding))};
+                      chart.name, escape(chart.title), escape(chart.finding), kind)};
 }
 
 std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
@@ -83,7 +83,8 @@ std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
     out.push_back({"charts", "",
                    "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their "
                    "numbers.</p></noscript>\n"});
-  for (const auto& chart : charts) out.push_back(chart_part(chart));
+  for (const auto& chart : charts)
+    if (chart.name != "best") out.push_back(chart_part(chart, "chart"));
   out.push_back({"runs", "Runs", table(lines, chapters, all.size() - lines.size())});
   out.push_back({"rejected", "Rejected runs", rejected(page.rejected)});
   out.push_back({"budget", "Budget", budget(page.budget)});
@@ -119,8 +120,11 @@ std::string html(const Page& page) {
   const auto lines = lines_on_page(all);
   const auto chapters = mapped(lines, chapters_of);
   const auto charts = charts_of(lines);
+  const bool has_best = !charts.empty() && charts[0].name == "best";
+  const auto lead = has_best ? chart_part(charts[0], "lead").html : "";
   const auto parts = parts_of(page, all, lines, chapters, charts);
-  auto out = head(page) + headline(page, all) + contents(page, parts) + "<main id=\"main\">\n";
+  auto out =
+      head(page) + headline(page, all, lead) + contents(page, parts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())

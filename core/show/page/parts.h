@@ -14,7 +14,8 @@ namespace orch::page {
 
 // Where the answer of an experiment stands.
 std::string answer_id(std::size_t answer);
-std::string headline(const Page& page, const std::vector<Line>& lines);
+// lead: what stands beside the answer.
+std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead);
 // The best run of each strategy and size, with what it costs.
 std::string bests(const std::vector<Line>& lines);
 std::string rejected(const std::vector<plan::Rejected>& runs);
