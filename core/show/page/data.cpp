@@ -117,11 +117,11 @@ Json json(const Chart& chart) {
            {"title", chart.title},
            {"finding", clean(chart.finding)},
            {"panels", list_json(chart.panels)},
-           {"legend", list_json(chart.legend)},
-           {"data", Json::array()}};
-  for (const auto& row : chart.data) out["data"].push_back(list_json(row));
+           {"legend", list_json(chart.legend)}};
   put(out, "note", chart.note);
   if (chart.others.empty() && chart.answers.empty()) return out;
+  out["data"] = Json::array();  // of others the page has a table
+  for (const auto& row : chart.data) out["data"].push_back(list_json(row));
   out["questions"] = list_json(chart.questions);
   out["answers"] = list_json(chart.answers);
   out["others"] = list_json(chart.others);

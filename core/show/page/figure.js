@@ -28,13 +28,14 @@ const legendElement = (entries) => element('ul', {class: 'legend'}, ...entries.m
   element('li', {}, kSamples[entry.kind] ? sample(kSamples[entry.kind](entry.look)) : '',
     entry.words)));
 
-function dataTable(heading, [head, ...rows]) {
+// Of a chart that is chosen; that of the first one is there.
+function dataTable({title, data: [head, ...rows]}) {
+  const heading = `${title}: data`;
   const isNumber = (cell) => /^[-+]?[0-9][0-9.,]*( %)?$/.test(cell);
   const body = rows.map((row) => element('tr', {}, ...row.map((cell, i) => i === 0 ?
     element('th', {scope: 'row'}, cell) :
     element('td', isNumber(cell) ? {class: 'number'} : {}, cell))));
-  const table = element('table', {}, element('caption', {class: 'sr'}, heading),
-    element('thead', {}, element('tr', {}, ...head.map((name) =>
+  const table = element('table', {}, element('thead', {}, element('tr', {}, ...head.map((name) =>
       element('th', {scope: 'col'}, name)))), element('tbody', {}, ...body));
   return element('details', {class: 'data'}, element('summary', {}, 'Data of this chart'),
     element('div', {class: 'box', tabindex: '0', role: 'region', 'aria-label': heading}, table));
@@ -146,7 +147,7 @@ function show(figure, chart, all, questions) {
     ...(all.length > 1 ? [choicesElement(figure, chart, all, questions)] : []),
     legendElement(chart.legend), svg,
     ...(chart.note ? [element('p', {class: 'note'}, chart.note)] : []),
-    dataTable(`${chart.title}: data`, chart.data));
+    chart.data ? dataTable(chart) : figure.querySelector('.data'));
   const tips = new Tips(figure, svg);
   let width;
   const redraw = () => {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "core/show/page/assets.h"
 #include "core/show/page/charts.h"
@@ -66,23 +68,56 @@ struct Part {
   std::string id, name, html;
 };
 
+// The numbers of a chart; columns without any are left out.
+std::string data_table(const show::Chart& chart, bool is_open) {
+  const auto& head = chart.data.at(0);
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < head.size(); ++i)
+    if (std::any_of(chart.data.begin() + 1, chart.data.end(),
+                    [&](const auto& row) { return !row[i].empty(); }))
+      columns.push_back(i);
+  std::string out;
+  for (const auto& row : chart.data) {
+    const bool is_head = &row == &head;
+    out += is_head ? "<thead><tr>" : "<tr>";
+    for (const auto i : columns) {
+      const bool is_number = !is_head && !row[i].empty() &&
+                             row[i].find_first_not_of("+-0123456789.,–% ") == row[i].npos;
+      out += fmt::format("<{0}{1}>{2}</{3}>",
+                         is_head  ? "th scope=\"col\""
+                         : i == 0 ? "th scope=\"row\""
+                                  : "td",
+                         is_number ? " class=\"number\"" : "", escape(row[i], kLongestName),
+                         is_head || i == 0 ? "th" : "td");
+    }
+    out += is_head ? "</tr></thead>\n<tbody>\n" : "</tr>\n";
+  }
+  return fmt::format(
+      "<details class=\"data\"{0}><summary>Data of this chart</summary><div class=\"box\" "
+      "tabindex=\"0\" role=\"region\" aria-label=\"{1}: data\"><table>{2}</tbody></table></div>"
+      "</details>",
+      is_open ? " open" : "", escape(chart.title), out);
+}
+
 // What a chart says stands here; the script draws it.
 Part chart_part(const show::Chart& chart, const char* kind) {
   return {chart.name, chart.title,
           fmt::format("<section id=\"{0}\" class=\"{3}\"><h2>{1}</h2>\n<figure "
                       "data-chart=\"{0}\"><figcaption><p class=\"finding\">{2}</p></figcaption>"
-                      "</figure></section>\n",
-                      chart.name, escape(chart.title), escape(chart.finding), kind)};
+                      "{4}</figure></section>\n",
+                      chart.name, escape(chart.title), escape(chart.finding), kind,
+                      data_table(chart, chart.name == "best"))};
 }
 
 std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
                            const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
                            const std::vector<show::Chart>& charts) {
-  std::vector<Part> out{{"bests", "The best of each", bests(all)}};
+  std::vector<Part> out;
   if (!charts.empty())
-    out.push_back({"charts", "",
-                   "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their "
-                   "numbers.</p></noscript>\n"});
+    out.push_back(
+        {"charts", "",
+         "<noscript id=\"charts\"><p>Charts are drawn by a script; their numbers are below "
+         "each.</p></noscript>\n"});
   for (const auto& chart : charts)
     if (chart.name != "best") out.push_back(chart_part(chart, "chart"));
   out.push_back({"runs", "Runs", table(lines, chapters, all.size() - lines.size())});

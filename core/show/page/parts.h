@@ -16,8 +16,6 @@ namespace orch::page {
 std::string answer_id(std::size_t answer);
 // lead: what stands beside the answer.
 std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead);
-// The best run of each strategy and size, with what it costs.
-std::string bests(const std::vector<Line>& lines);
 std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);
 std::string provenance(const Page& page);
