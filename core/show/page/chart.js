@@ -120,23 +120,24 @@ function drawRows(svg, kind, panel, top, width) {
   const ends = panel.rows.some((row) => row.end) ? 70 : 14;
   const left = beside + kinds + (beside ? 0 : 8);
   const band = kind === 'bars' ? 17 : 22;
-  const middles = [];
+  const middles = [], texts = [];
   let at = top;
   for (const {label, kind: word, end} of panel.rows) {
     if (label && at > top && kinds) at += 7;
     if (label && !beside) at += 18;
     middles.push(at + band / 2);
     if (label)
-      svg.append(words(beside ? beside - 12 : 0, beside ? at + band / 2 + 4 : at - 3,
+      texts.push(words(beside ? beside - 12 : 0, beside ? at + band / 2 + 4 : at - 3,
         beside ? 'end' : 'start', cut(label, (beside ? beside - 12 : width) / kBold), 'run'));
-    if (word) svg.append(words(left - 6, at + band / 2 + 4, 'end', word, 'kind'));
-    if (end) svg.append(words(width - ends + 6, at + band / 2 + 4, 'start', end, 'value'));
+    if (word) texts.push(words(left - 6, at + band / 2 + 4, 'end', word, 'kind'));
+    if (end) texts.push(words(width - ends + 6, at + band / 2 + 4, 'start', end, 'value'));
     at += band;
   }
   const y = (v) => middles[Math.round(v)] + (v - Math.round(v)) * band;
   const frame = {axis: panel.x, x: scaleOf(panel.x, left, width - ends), y, rows: true, left,
     right: width - ends, top, bottom: at + 4};
   xAxis(svg, frame);
+  svg.append(...texts);
   drawContent(svg, kind, panel, frame);
   return at + 4 + kMargin.bottom;
 }
@@ -168,7 +169,8 @@ function drawGrids(svg, panels, width) {
     if (left > 0 && left + labels + cell * n > width) [left, top] = [0, lowest + kCell.gap];
     const x = (v) => left + labels + (v + 0.5) * cell;
     const y = (v) => top + 42 + (v + 0.5) * kCell.height;
-    svg.append(words(left, top + 13, 'start', cut(panel.title, (labels + cell * n) / kBold), 'run'));
+    const room = (labels + cell * n) / kBold;
+    svg.append(words(left, top + 13, 'start', cut(panel.title, room), 'run'));
     const axis = drawn('g', {class: 'axis'});
     for (const [value, text] of panel.x.ticks)
       axis.append(words(x(value), top + 34, 'middle', cut(text, cell / 7)));
