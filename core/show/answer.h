@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "core/plan/value.h"
+#include "core/show/chart.h"
 #include "core/show/screen.h"
 
-// What a verb answers: tables and sentences, which one room shows on a terminal, as Markdown, as
-// CSV and as JSON.
+// What a verb answers: tables, charts and sentences, which one room shows on a terminal, as
+// Markdown, as CSV and as JSON.
 namespace orch::show {
 
 using plan::Value;
@@ -87,7 +88,7 @@ struct Details {
   std::vector<std::pair<std::string, Value>> pairs = {};
 };
 
-using Section = std::variant<Table, Findings, Details>;
+using Section = std::variant<Table, Chart, Findings, Details>;
 
 struct Answer {
   std::string name = {};   // for programs: of an experiment

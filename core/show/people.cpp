@@ -158,6 +158,12 @@ std::string text(const Findings& findings, const Screen& screen) {
   return out;
 }
 
+// A chart is drawn on a page; here it is its finding.
+std::string text(const Chart& chart, const Screen& screen) {
+  return chart.finding.empty() ? ""
+                               : heading(chart.title, screen) + paragraphs(chart.finding, screen);
+}
+
 std::string text(const Details& details, const Screen& screen) {
   if (details.title.empty()) return "";
   auto out = heading(details.title, screen);

@@ -169,7 +169,7 @@ std::string utc(double seconds) {
 Pairs origin_pairs(const Record& record) {
   const auto& origin = record.origin;
   Pairs out;
-  if (run_name(record) != record.id) add(out, "id", record.id);
+  if (!run_name(record).hash.empty()) add(out, "id", record.id);
   add(out, "kind", origin.kind);
   add(out, "source", record.source);
   add(out, "table", record.table);
@@ -223,8 +223,7 @@ std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>&
   std::string out = "<noscript><h3>Every run in full</h3>\n";
   const auto n = std::min(lines.size(), kMostFull);
   for (std::size_t i = 0; i < n; ++i) {
-    out += fmt::format("<details><summary>{}</summary>",
-                       escape(run_name(*lines[i].record), kLongestName));
+    out += fmt::format("<details><summary>{}</summary>", escape(lines[i].name));
     for (const auto& chapter : chapters[i])
       out += fmt::format("<h4>{}</h4>{}", chapter.heading, list_of(chapter.pairs));
     out += "</details>\n";

@@ -1,158 +1,210 @@
-// What all charts share: a figure with a finding in words, a legend, the picture, a note on what is
-// left out, and the data as a table.
+// Draws any chart. Its data has every number in the units of its axes and every text ready; here is
+// only where things stand, which depends on the width.
 
-const kSeries = 7;   // that eyes tell apart
-const kSingle = 20;  // runs shown one below the other
-const kShapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond,
-  d3.symbolCross, d3.symbolStar, d3.symbolWye];
+const kMargin = {top: 12, right: 16, bottom: 44, left: 62};
+const kShapes = ['M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z', 'M-4 -4h8v8h-8z',
+  'M0 -5.2L5 4h-10z', 'M0 -6L4.5 0L0 6L-4.5 0z', 'M0 5.2L5 -4h-10z',
+  'M-1.8 -5.2h3.6v3.4h3.4v3.6h-3.4v3.4h-3.6v-3.4h-3.4v-3.6h3.4z', 'M-5.5 -2.2h11v4.4h-11z'];
+const kDashes = [undefined, '7 3', '2 3', '9 3 2 3', '12 4', '4 2 1 2', '1 2', '14 3 3 3'];
+const kBold = 7.7;  // what a letter of a label takes
+const kArrow = 'M0 -3l-5 -9h10z';
+const kCell = {least: 24, most: 76, height: 30, gap: 28};
 
-const shape = (i, size = 64) => d3.symbol().type(kShapes[i % kShapes.length]).size(size)();
-
-function sample(draw) {
-  const svg = d3.create('svg').attr('width', 22).attr('height', 14).attr('aria-hidden', 'true');
-  draw(svg);
-  return svg.node();
+// An axis on a stretch of the picture. What is beyond its ends is drawn at them.
+function scaleOf({low, high, log}, from, to) {
+  const share = (v) => log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low);
+  return (v) => from + (to - from) * share(Math.min(high, Math.max(low, v)));
 }
 
-const shapeSample = (i, kind) => sample((svg) => svg.append('path')
-  .attr('class', `mark ${kind} s${i}`).attr('transform', 'translate(11 7)').attr('d', shape(i)));
-
-function legendElement(entries) {
-  return element('ul', {class: 'legend'},
-    ...entries.map(({picture, words}) => element('li', {}, picture, words)));
-}
-
-function dataTable(heading, columns, rows) {
-  const head = element('tr', {}, ...columns.map((name) => element('th', {scope: 'col'}, name)));
-  const body = rows.map((row) => element('tr', {}, ...row.map((cell, i) => i === 0 ?
-    element('th', {scope: 'row'}, cell) :
-    element('td', typeof cell === 'number' ? {class: 'number'} : {},
-      typeof cell === 'number' ? text(cell) : cell || ''))));
-  const table = element('table', {}, element('caption', {class: 'sr'}, heading),
-    element('thead', {}, head), element('tbody', {}, ...body));
-  return element('details', {class: 'data'}, element('summary', {}, 'Data of this chart'),
-    element('div', {class: 'box', tabindex: '0', role: 'region', 'aria-label': heading}, table));
-}
-
-function picture(id, title, finding) {
-  const svg = d3.create('svg').attr('role', 'img').attr('class', 'picture')
-    .attr('aria-labelledby', `${id}-title ${id}-desc`);
-  svg.append('title').attr('id', `${id}-title`).text(title);
-  svg.append('desc').attr('id', `${id}-desc`).text(finding);
-  return svg;
-}
-
-const observers = new WeakMap();  // of figures
-
-// What a chart can be asked for: each choice makes another chart in its place.
-function choicesElement(figure, choices) {
-  const fields = choices.map(({label, value, options, choose}, i) => {
-    const id = `${figure.dataset.chart}-choice-${i}`;
-    const select = element('select', {id}, ...options.map((option) =>
-      element('option', option.value === value ? {value: option.value, selected: ''} :
-        {value: option.value}, option.words)));
-    select.addEventListener('change', () => {
-      show(figure, choose(select.value));
-      document.getElementById(id).focus();
-    });
-    return element('label', {for: id}, label, select);
+// Those ticks whose words do not touch; room: what each takes.
+function apart(ticks, scale, room) {
+  let last;
+  return ticks.filter(([value, words], i) => {
+    const need = room(words) / 2 + (i > 0 ? room(last ? last[1] : '') / 2 : 0);
+    if (last && Math.abs(scale(value) - scale(last[0])) < need) return false;
+    last = [value, words];
+    return true;
   });
-  return element('div', {class: 'controls'}, ...fields);
 }
 
-// chart: {heading, finding, legend, note, columns, rows, draw(svg, width) -> height, choices}
-function show(figure, chart) {
-  const id = figure.dataset.chart;
-  const heading = figure.parentElement.querySelector('h2').textContent;
-  const svg = picture(id, heading, chart.finding);
-  figure.replaceChildren(
-    element('figcaption', {}, element('p', {class: 'finding'}, chart.finding)),
-    ...(chart.choices && chart.choices.length > 0 ? [choicesElement(figure, chart.choices)] : []),
-    legendElement(chart.legend), svg.node(),
-    ...(chart.note ? [element('p', {class: 'note'}, chart.note)] : []),
-    dataTable(`${heading}: data`, chart.columns, chart.rows));
-  const redraw = () => {
-    const width = Math.max(260, Math.floor(figure.clientWidth));
-    svg.selectAll(':scope > :not(title):not(desc)').remove();
-    const height = chart.draw(svg, width);
-    svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
-  };
-  redraw();
-  let drawn = figure.clientWidth;
-  const before = observers.get(figure);
-  if (before) before.disconnect();
-  const observer = new ResizeObserver(() => requestAnimationFrame(() => {
-    if (Math.abs(figure.clientWidth - drawn) < 2 || matchMedia('print').matches) return;
-    drawn = figure.clientWidth;
-    redraw();
-  }));
-  observer.observe(figure);
-  observers.set(figure, observer);
+const words = (x, y, anchor, text, kind) =>
+  drawn('text', {x, y, 'text-anchor': anchor, class: kind}, text);
+
+function xAxis(svg, {axis, x, left, right, top, bottom}) {
+  const made = drawn('g', {class: 'axis'});
+  for (const [value, text] of apart(axis.ticks, x, (words) => 12 + 6.5 * words.length))
+    made.append(drawn('line', {class: 'grid', x1: x(value), x2: x(value), y1: top, y2: bottom}),
+      words(x(value), bottom + 16, 'middle', text));
+  if (axis.title)
+    made.append(words((left + right) / 2, bottom + 36, 'middle', axis.title, 'label'));
+  svg.append(made);
 }
 
-// What a dashed mark means, where there is one.
-const doubtfulLegend = (some) => some.some((run) => run.doubts) ? [{
-  words: 'dashed: doubtful',
-  picture: sample((svg) => svg.append('path').attr('class', 'mark doubtful neutral')
-    .attr('transform', 'translate(11 7)').attr('d', shape(0))),
-}] : [];
-
-// A mark with words that appear when it is pointed at.
-function mark(group, kind, series, run, words) {
-  const made = group.append('path').attr('data-run', run.index)
-    .attr('class', `mark ${kind} s${series}${run.doubts ? ' doubtful' : ''}`);
-  made.append('title').text(words);
-  return made;
+function yAxis(svg, axis, {y, left, right, top, bottom}) {
+  const made = drawn('g', {class: 'axis'});
+  for (const [value, text] of apart(axis.ticks, y, () => 18))
+    made.append(drawn('line', {class: 'grid', x1: left, x2: right, y1: y(value), y2: y(value)}),
+      drawn('text', {x: left - 8, y: y(value), dy: '0.32em', 'text-anchor': 'end'}, text));
+  if (axis.title && bottom - top > 120)
+    made.append(drawn('text', {class: 'label', 'text-anchor': 'middle',
+      transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`}, axis.title));
+  svg.append(made);
 }
 
-// The mark of a number of a run, and a line between its limits. at: where a value is.
-function drawRange(svg, {run, kind, i, range}, at, words) {
-  if (range[1] !== undefined) {
-    const [[x1, y1], [x2, y2]] = [at(range[1]), at(range[2])];
-    svg.append('line').attr('class', `limits ${kind} s${i}`).attr('x1', x1).attr('x2', x2)
-      .attr('y1', y1).attr('y2', y2);
+const path = (places, {x, y}) => `M${places.map(([a, b]) => `${x(a)} ${y(b)}`).join('L')}`;
+
+function drawRule(svg, rule, frame) {
+  svg.append(drawn('path', {class: `${rule.kind} s${rule.look}${rule.hollow ? ' estimated' : ''}`,
+    'data-tip': rule.tooltip, d: path(rule.line, frame)}));
+}
+
+const classOf = (mark) => ['mark', mark.hollow ? 'estimated' : 'measured', mark.faint && 'faint',
+  mark.doubtful && 'doubtful', `s${mark.look}`].filter(Boolean).join(' ');
+
+// A shape, and a line between its limits.
+function drawPoint(svg, mark, {x, y, rows}) {
+  if (mark.low !== undefined) {
+    const at = rows ? {x1: x(mark.low), x2: x(mark.high), y1: y(mark.y), y2: y(mark.y)} :
+      {x1: x(mark.x), x2: x(mark.x), y1: y(mark.low), y2: y(mark.high)};
+    svg.append(drawn('line', {class: classOf(mark).replace('mark', 'limits'), ...at}));
   }
-  const [x, y] = at(range[0]);
-  mark(svg, kind, i, run, `${run.id || ''}: ${words}`)
-    .attr('d', shape(i)).attr('transform', `translate(${x} ${y})`);
+  svg.append(drawn('path', {class: classOf(mark), 'data-run': mark.run, 'data-tip': mark.tooltip,
+    d: kShapes[mark.look % kShapes.length],
+    transform: `translate(${x(mark.x)} ${y(mark.y)})${mark.faint ? ' scale(0.8)' : ''}`}));
 }
 
-// The series that a chart shows, best first: each with its place among the colours and shapes,
-// which is the same in all charts as long as there are enough of them.
-function firstSeries(present) {
-  const names = seriesNames.filter((name) => present.includes(name));
-  const rest = names.slice(kSeries);
-  return {
-    shown: names.slice(0, kSeries).map((name, i) =>
-      ({name, i: seriesNames.length > kSeries ? i : seriesNames.indexOf(name)})),
-    note: rest.length === 0 ? '' :
-      `Left out: ${rest.length} more series (${cut(listed(rest), 300)}). The table has them all.`,
-  };
+function drawBar(svg, mark, {x, y}) {
+  svg.append(drawn('rect', {class: `mark group g${mark.look}`, 'data-run': mark.run,
+    'data-row': mark.y, 'data-tip': mark.tooltip, x: x(mark.low), y: y(mark.y) - 6.5, height: 13,
+    width: Math.max(0.5, x(mark.high) - x(mark.low))}));
 }
 
-// Which runs with such a number are not drawn, and why.
-function notCounted(has) {
-  const reasons = grouped(runs.filter((run) => run.out && has(run)), (run) => run.out);
-  const words = [...reasons].map(([why, some]) => `${why} (${text(some.length)})`);
-  return words.length === 0 ? '' : `Left out: runs that ${words.join(' or ')}.`;
-}
-const notes = (...all) => all.filter(Boolean).join(' ');
-
-// Of runs one below the other: the best of each series, then the best of what is left.
-function bestFirst(all, most = kSingle) {
-  const firsts = new Set([...grouped(all, seriesOf).values()].map((some) => some[0]));
-  return [...firsts, ...all.filter((run) => !firsts.has(run))].slice(0, most);
+function drawCurve(svg, mark, frame) {
+  svg.append(drawn('path', {class: `mark curve s${mark.look}`, 'data-run': mark.run,
+    'stroke-dasharray': kDashes[mark.look % kDashes.length], d: path(mark.line, frame)}));
+  for (const [a, b] of mark.resumes || [])
+    svg.append(drawn('path', {class: `resume s${mark.look}`, d: kArrow,
+      'data-tip': `${mark.tooltip}: resumed at ${text(a)}`,
+      transform: `translate(${frame.x(a)} ${frame.y(b)})`}));
 }
 
-const leftOut = (all, shown, what) => all <= shown ? '' :
-  `The best of each series, then the best: ${shown} of ${counted(all, what)}; the table has them all.`;
+function drawCell(svg, mark, {x, y}) {
+  const width = x(1) - x(0), height = kCell.height;
+  const made = drawn('g', {class: `place ${mark.shade === undefined ? 'none' : `q${mark.shade}`}`,
+    transform: `translate(${x(mark.x) - width / 2} ${y(mark.y) - height / 2})`});
+  made.append(drawn('path', {class: 'mark cell', 'data-run': mark.run, 'data-tip': mark.tooltip,
+    d: `M1 1h${width - 2}v${height - 2}h${2 - width}z`}));
+  if (mark.shade === undefined)
+    made.append(drawn('path', {class: 'crossed', d: `M1 ${height - 1}L${width - 1} 1`}));
+  if (mark.best)
+    made.append(drawn('rect', {class: 'first', x: 2, y: 2, width: width - 4, height: height - 4}));
+  made.append(drawn('text', {class: mark.bold ? 'in-cell measured' : 'in-cell', x: width / 2,
+    y: height / 2, dy: '0.34em', 'text-anchor': 'middle'}, cut(mark.words, width / 6.5)));
+  svg.append(made);
+}
 
-// Charts of single runs have a line of words above each.
-const manyCounts = several(runs.map((run) => run.gpus));
-const runLabel = (run) => [run.id, run.strategy, manyCounts && run.gpus && counted(run.gpus, 'GPU')]
-  .filter(Boolean).join(' · ');
+const kDraw = {points: drawPoint, bars: drawBar, lines: drawCurve, grid: drawCell};
 
-function rowLabel(svg, run, y, width) {
-  svg.append('text').attr('class', 'run').attr('x', 0).attr('y', y + 13)
-    .text(cut(runLabel(run), Math.floor(width / 7.7)));
+function drawContent(svg, kind, panel, frame) {
+  const order = (mark) => mark.hollow ? 0 : 1;  // what was measured is on top
+  for (const rule of panel.rules) drawRule(svg, rule, frame);
+  for (const mark of [...panel.marks].sort((a, b) => order(a) - order(b)))
+    kDraw[kind](svg, mark, frame);
+}
+
+// Rows one below the other: labels stand before them where there is room, and else above.
+function drawRows(svg, kind, panel, top, width) {
+  const longest = Math.max(...panel.rows.map((row) => (row.label || '').length));
+  const beside = width >= 640 ? Math.min(0.42 * width, 24 + kBold * longest) : 0;
+  const kinds = panel.rows.some((row) => row.kind) ? 66 : 0;
+  const ends = panel.rows.some((row) => row.end) ? 70 : 14;
+  const left = beside + kinds + (beside ? 0 : 8);
+  const band = kind === 'bars' ? 17 : 22;
+  const middles = [], texts = [];
+  let at = top;
+  for (const {label, kind: word, end} of panel.rows) {
+    if (label && at > top && kinds) at += 7;
+    if (label && !beside) at += 18;
+    middles.push(at + band / 2);
+    if (label)
+      texts.push(words(beside ? beside - 12 : 0, beside ? at + band / 2 + 4 : at - 3,
+        beside ? 'end' : 'start', cut(label, (beside ? beside - 12 : width) / kBold), 'run'));
+    if (word) texts.push(words(left - 6, at + band / 2 + 4, 'end', word, 'kind'));
+    if (end) texts.push(words(width - ends + 6, at + band / 2 + 4, 'start', end, 'value'));
+    at += band;
+  }
+  const y = (v) => middles[Math.round(v)] + (v - Math.round(v)) * band;
+  const frame = {axis: panel.x, x: scaleOf(panel.x, left, width - ends), y, rows: true, left,
+    right: width - ends, top, bottom: at + 4};
+  xAxis(svg, frame);
+  svg.append(...texts);
+  drawContent(svg, kind, panel, frame);
+  return at + 4 + kMargin.bottom;
+}
+
+// With two axes.
+function drawFrame(svg, kind, panel, top, width, height) {
+  const side = panel.square ? Math.min(width, 560) : width;
+  const titled = panel.title ? 24 : 0;
+  if (titled) svg.append(words(0, top + 13, 'start', cut(panel.title, width / kBold), 'run'));
+  const bottom = top + titled + (panel.square ? side - kMargin.bottom : height);
+  const frame = {axis: panel.x, left: kMargin.left, right: side - kMargin.right,
+    top: top + titled + kMargin.top, bottom};
+  frame.x = scaleOf(panel.x, frame.left, frame.right);
+  frame.y = scaleOf(panel.y, bottom, frame.top);
+  yAxis(svg, panel.y, frame);
+  xAxis(svg, frame);
+  drawContent(svg, kind, panel, frame);
+  svg.frames.push({...frame, panel});
+  return bottom + kMargin.bottom;
+}
+
+// Side by side as long as there is room, then below.
+function drawGrids(svg, panels, width) {
+  let left = 0, top = 0, lowest = 0;
+  for (const panel of panels) {
+    const labels = 14 + 7 * Math.max(...panel.rows.map(({label}) => Math.min(14, label.length)));
+    const n = panel.x.ticks.length;
+    const cell = Math.max(kCell.least, Math.min(kCell.most, (width - labels) / n));
+    if (left > 0 && left + labels + cell * n > width) [left, top] = [0, lowest + kCell.gap];
+    const x = (v) => left + labels + (v + 0.5) * cell;
+    const y = (v) => top + 42 + (v + 0.5) * kCell.height;
+    const room = (labels + cell * n) / kBold;
+    svg.append(words(left, top + 13, 'start', cut(panel.title, room), 'run'));
+    const axis = drawn('g', {class: 'axis'});
+    for (const [value, text] of panel.x.ticks)
+      axis.append(words(x(value), top + 34, 'middle', cut(text, cell / 7)));
+    panel.rows.forEach(({label}, i) =>
+      axis.append(words(left + labels - 6, y(i) + 4, 'end', cut(label, 14))));
+    svg.append(axis);
+    drawContent(svg, 'grid', panel, {x, y});
+    lowest = Math.max(lowest, y(panel.rows.length - 0.5));
+    left += labels + cell * n + kCell.gap;
+  }
+  return lowest + 8;
+}
+
+// Besides its colour each part of a bar has a pattern: none, empty, lines, dots, lines back.
+function addPatterns(svg) {
+  const pattern = (look, size, name, attributes) => drawn('pattern', {id: `pattern-${look}`,
+    width: size, height: size, patternUnits: 'userSpaceOnUse'},
+    drawn('rect', {class: `pattern-ground g${look}`, width: size, height: size}),
+    drawn(name, attributes));
+  svg.append(drawn('defs', {},
+    pattern(2, 6, 'path', {class: 'pattern-line', d: 'M-1 1l2 -2M0 6l6 -6M5 7l2 -2'}),
+    pattern(3, 5, 'circle', {class: 'pattern-dot', cx: 2.5, cy: 2.5, r: 1.1}),
+    pattern(4, 6, 'path', {class: 'pattern-line', d: 'M-1 5l2 2M0 0l6 6M5 -1l2 2'})));
+}
+
+// Returns the height.
+function drawChart(svg, chart, width) {
+  svg.frames = [];
+  if (chart.kind === 'grid') return drawGrids(svg, chart.panels, width);
+  if (chart.kind === 'bars') addPatterns(svg);
+  const alone = Math.round(Math.min(420, Math.max(280, width * 0.5))) - kMargin.bottom;
+  let top = 0;
+  for (const panel of chart.panels)
+    top = panel.rows.length > 0 ? drawRows(svg, chart.kind, panel, top, width) :
+      drawFrame(svg, chart.kind, panel, top, width, chart.panels.length > 1 ? 96 : alone);
+  return top;
 }

@@ -109,14 +109,16 @@ Column measure(const char* name, const char* head, const std::string& under,
 }
 
 void add_what(std::vector<Column>& out) {
-  out.push_back({.name = "run", .head = "Run", .cell = [](const Line& line) {
-                   return plain(run_name(*line.record));
-                 }});
+  out.push_back(
+      {.name = "run", .head = "Run", .cell = [](const Line& line) { return plain(line.name); }});
+  out.push_back(words("strategy", "Strategy", strategy_cell));
+}
+
+void add_where(std::vector<Column>& out) {
   out.push_back(
       words("source", "Source", [](const Line& line) { return plain(line.record->source); }));
   out.push_back(
       words("table", "Table", [](const Line& line) { return plain(line.record->table); }));
-  out.push_back(words("strategy", "Strategy", strategy_cell));
   out.push_back(
       words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
   out.push_back(field("gpus", true));
@@ -132,7 +134,9 @@ void add_layout(std::vector<Column>& out) {
 
 void add_outcome(std::vector<Column>& out) {
   out.push_back(words("fit", "Fit", [](const Line& line) {
-    return plain(line.record->estimated ? std::string(name(line.record->estimated->fit)) : "");
+    const auto& record = *line.record;
+    if (record.has_measurement() && line.out != "ran out of memory") return plain("ran");
+    return plain(record.estimated ? std::string(name(record.estimated->fit)) : "");
   }));
   out.push_back(words("state", "State", state_cell));
 }
@@ -252,60 +256,13 @@ void add_others(std::vector<Column>& out) {
   for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
 }
 
-// What changes with the number of GPUs, and what has no effect on speed.
-constexpr std::array<std::string_view, 14> kFree{
-    "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
-    "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
-
-std::string settings_of(const Record& record) {
-  std::vector<std::string> parts;
-  for (const auto& field : record.fields)
-    if (std::find(kFree.begin(), kFree.end(), field.name) == kFree.end())
-      parts.push_back(field.name + '\0' + record::text(field.value));
-  std::sort(parts.begin(), parts.end());
-  std::string out;
-  for (const auto& part : parts) out += part + '\n';
-  return out;
-}
-
-using Numbering = std::map<std::string, std::size_t>;
-
-std::size_t family(const Record& record, const std::string& settings, const char* fixed,
-                   Numbering& known) {
-  const auto value = record.field_text(fixed);
-  if (value.empty()) return 0;
-  return known.try_emplace(settings + '\n' + value, known.size() + 1).first->second;
-}
-
-// Numbers the families of runs that tell how a configuration scales: runs of one family agree in
-// all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
-// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
-// do not say their batch are in none.
-void find_families(std::vector<Line>& lines) {
-  Numbering strong, weak;
-  for (auto& line : lines) {
-    const auto settings = settings_of(*line.record);
-    line.strong = family(*line.record, settings, "global_batch", strong);
-    line.weak = family(*line.record, settings, "accumulate", weak);
-  }
-}
-
 }  // namespace
-
-std::vector<Line> lines_of(const std::vector<Record>& records) {
-  const auto settings = differing_settings(records);
-  std::vector<Line> out;
-  out.reserve(records.size());
-  for (const auto& record : records)
-    out.push_back({&record, numbers_of(record), variant_of(record, settings)});
-  find_families(out);
-  return out;
-}
 
 std::vector<Column> columns_of(const std::vector<Line>& lines) {
   std::vector<Column> out;
   add_what(out);
   add_time(out);
+  add_where(out);
   add_tflops(out, lines);
   add_memory(out);
   add_outcome(out);

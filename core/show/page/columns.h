@@ -14,6 +14,10 @@ struct Line {
   const record::Record* record = nullptr;
   Numbers numbers;
   std::string variant;
+  std::string name;                  // what it is called on the page: no other has that name
+  std::string series;                // its strategy, with its model where models differ
+  std::string out;                   // why its speed does not count; empty: it does
+  double gpus = 0;                   // 0: not known
   std::size_t strong = 0, weak = 0;  // the numbers of its families; 0: none
 };
 

@@ -1,13 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "core/plan/vocabulary.h"
-#include "core/record/record.h"
-#include "core/record/thinned.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 
@@ -15,27 +10,7 @@ namespace orch::page {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using record::LossPoint;
-using record::Record;
-using record::StepPoint;
-
-constexpr std::size_t kCurves = 8;    // more than eight lines nobody tells apart
-constexpr std::size_t kPoints = 400;  // of each
-
-bool has_course(const record::Measurement& measured) {
-  return measured.losses.size() > 1 || measured.step_times.size() > 1 || measured.peaks.size() > 1;
-}
-
-std::int64_t last_step(const record::Measurement& measured) {
-  auto out = measured.steps;
-  if (!measured.losses.empty()) out = std::max(out, measured.losses.back().step);
-  if (!measured.step_times.empty()) out = std::max(out, measured.step_times.back().step);
-  return out;
-}
-
-std::string dumped(const Json& json) {
-  return for_script(json.dump(-1, ' ', true, Json::error_handler_t::replace));
-}
+using show::Chart;
 
 // Six digits are enough for a picture, and a third of the bytes.
 double rounded(double value) {
@@ -44,170 +19,119 @@ double rounded(double value) {
   return unit < 1e-300 ? value : std::round(value / unit) * unit;
 }
 
-void put(Json& out, const char* key, const std::optional<Interval>& range) {
-  if (!range) return;
-  out[key] = {rounded(range->value)};
-  if (range->has_limits()) {
-    out[key].push_back(rounded(*range->low));
-    out[key].push_back(rounded(*range->high));
-  }
-}
-
-void put(Json& out, const char* measured, const char* estimated, const Both& both) {
-  put(out, measured, both.measured);
-  put(out, estimated, both.estimated);
-}
-
+// What is empty or false is left out.
 void put(Json& out, const char* key, const std::string& text) {
-  if (!text.empty()) out[key] = clean(text, kLongestName);
+  if (!text.empty()) out[key] = clean(text);
+}
+void put(Json& out, const char* key, bool flag) {
+  if (flag) out[key] = 1;
+}
+void put(Json& out, const char* key, const std::optional<double>& value) {
+  if (value) out[key] = rounded(*value);
+}
+void put(Json& out, const char* key, const std::optional<std::size_t>& value) {
+  if (value) out[key] = *value;
+}
+void put(Json& out, const char* key, const std::vector<Chart::Place>& places) {
+  if (places.empty()) return;
+  auto& list = out[key] = Json::array();
+  for (const auto& [x, y] : places) list.push_back({rounded(x), rounded(y)});
 }
 
-// Seconds by group; an unknown group is other.
-void put(Json& out, const char* key, const std::vector<plan::Item>& items) {
-  static const std::vector<std::string> kGroups{"compute", "bubble", "communication", "optimizer"};
-  Json sums = Json::object();
-  for (const auto& item : items) {
-    if (!std::isfinite(item.amount) || item.amount <= 0) continue;
-    const bool known = std::find(kGroups.begin(), kGroups.end(), item.kind) != kGroups.end();
-    const auto group = known ? item.kind : "other";
-    sums[group] = sums.value(group, 0.0) + item.amount;
-  }
-  if (!sums.empty()) out[key] = std::move(sums);
-}
-
-void put_points(Json& out, const char* key, const std::vector<record::StepPoint>& points) {
-  Json list = Json::array();
-  for (const auto& point : points)
-    if (std::isfinite(point.value) && point.value > 0)
-      list.push_back({point.step, rounded(point.value)});
-  if (list.size() > 1) out[key] = std::move(list);
-}
-
-// How a run went, from step to step.
-void put_course(Json& out, const record::Measurement& measured) {
-  Json losses = Json::array();
-  for (const auto& point : record::thinned(measured.losses, &LossPoint::loss, kPoints))
-    if (std::isfinite(point.loss) && std::isfinite(point.tokens))
-      losses.push_back({point.step, rounded(point.tokens), rounded(point.loss)});
-  if (losses.size() > 1) out["losses"] = std::move(losses);
-  put_points(out, "times", record::thinned(measured.step_times, &StepPoint::value, kPoints));
-  put_points(out, "peaks", measured.peaks);
-  out["steps"] = last_step(measured);
-  if (!measured.resumes.empty()) out["resumes"] = measured.resumes;
-}
-
-// The longest ones.
-std::vector<const Record*> courses_of(const std::vector<Line>& lines) {
-  std::vector<const Record*> out;
-  for (const auto& line : lines)
-    if (has_course(line.record->measured)) out.push_back(line.record);
-  std::stable_sort(out.begin(), out.end(), [](const Record* a, const Record* b) {
-    return last_step(a->measured) > last_step(b->measured);
-  });
+Json json(const Chart::Axis& axis) {
+  Json out{{"low", axis.low}, {"high", axis.high}, {"ticks", Json::array()}};
+  put(out, "title", axis.title);
+  put(out, "log", axis.is_log);
+  for (const auto& [value, text] : axis.ticks) out["ticks"].push_back({value, clean(text, 60)});
   return out;
 }
 
-constexpr std::size_t kMostValues = 24;  // more are no sweep
-
-// What a run is, what its model is, and what follows from the rest.
-constexpr std::array<std::string_view, 14> kNone{
-    "id",   "strategy", "framework", "nodes", "gpus_per_node", "accumulate",    "seed",
-    "name", "job",      "label",     "lr",    "learning_rate", "data_parallel", "tokens"};
-
-using SweepSeries = std::map<std::pair<std::string, std::string>, std::vector<const Line*>>;
-
-SweepSeries series_of_sweep(const std::vector<Line>& lines) {
-  SweepSeries out;
-  for (const auto& line : lines)
-    if (line.numbers.best_days())
-      out[{strategy_of(*line.record), model_of(*line.record)}].push_back(&line);
+Json json(const Chart::Rule& rule) {
+  Json out{{"kind", rule.kind}, {"look", rule.look}};
+  put(out, "line", rule.line);
+  put(out, "hollow", rule.is_hollow);
+  put(out, "tooltip", rule.tooltip);
   return out;
 }
 
-bool varies(const std::vector<const Line*>& some, const std::string& name) {
-  std::set<std::string> values;
-  for (const auto* line : some)
-    if (const auto text = line->record->field_text(name); !text.empty()) values.insert(text);
-  return values.size() > 1 && values.size() <= kMostValues;
+Json json(const Chart::Mark& mark) {
+  Json out{{"x", rounded(mark.x)}, {"y", rounded(mark.y)}, {"look", mark.look}};
+  put(out, "low", mark.low);
+  put(out, "high", mark.high);
+  put(out, "run", mark.run);
+  put(out, "hollow", mark.is_hollow);
+  put(out, "doubtful", mark.is_doubtful);
+  put(out, "faint", mark.is_faint);
+  put(out, "tooltip", mark.tooltip);
+  put(out, "words", mark.words);
+  put(out, "shade", mark.shade);
+  put(out, "best", mark.is_best);
+  put(out, "bold", mark.is_bold);
+  put(out, "line", mark.line);
+  put(out, "resumes", mark.resumes);
+  return out;
 }
 
-// The parameters by which runs of one strategy and model differ, in the order of the vocabulary.
-// What follows from others (the data-parallel ranks, the nodes) is none.
-std::vector<std::string> swept(const std::vector<Line>& lines) {
-  const auto series = series_of_sweep(lines);
-  std::vector<std::string> names = record::field_names();
-  for (const auto& line : lines)
-    for (const auto& field : line.record->fields)
-      if (std::find(names.begin(), names.end(), field.name) == names.end())
-        names.push_back(field.name);
-  std::erase_if(names, [&](const std::string& name) {
-    return std::find(kNone.begin(), kNone.end(), name) != kNone.end() ||
-           (plan::is_of_model(name) && name != "seq") ||
-           std::none_of(series.begin(), series.end(),
-                        [&](const auto& entry) { return varies(entry.second, name); });
-  });
-  return names;
-}
-
-// Where a run is in a sweep.
-void put_place(Json& out, const Record& record, const std::vector<std::string>& names) {
-  if (names.empty()) return;
-  auto& at = out["at"] = Json::array();
-  for (const auto& name : names) {
-    const auto number = record.field_number(name);
-    if (number && std::isfinite(*number))
-      at.push_back(*number);
-    else
-      at.push_back(clean(record.field_text(name), kLongestName));
-  }
-}
-
-Json run_json(const Line& line) {
-  const auto& record = *line.record;
-  const auto& numbers = line.numbers;
+Json json(const Chart::Row& row) {
   Json out = Json::object();
-  put(out, "id", run_name(record));
-  put(out, "strategy", strategy_of(record));
-  put(out, "variant", line.variant);
-  put(out, "model", model_of(record));
-  const auto gpus = record.field_number("gpus");
-  if (gpus && std::isfinite(*gpus) && *gpus > 0) out["gpus"] = *gpus;
-  out["state"] = record::name(record.state);
-  if (!record.doubts.empty()) out["doubts"] = record.doubts.size();
-  put(out, "out", not_counted(record));
-  put(out, "nan", record::nan_text(record.measured));
-  if (line.strong != 0) out["strong"] = line.strong;
-  if (line.weak != 0) out["weak"] = line.weak;
-  put(out, "step", "estimatedStep", numbers.step);
-  put(out, "rate", "estimatedRate", numbers.rate);
-  put(out, "days", "estimatedDays", numbers.days);
-  put(out, "memory", "estimatedMemory", numbers.memory);
-  if (numbers.memory_limit) out["limit"] = rounded(*numbers.memory_limit);
-  put(out, "items", record.measured.time_items);
-  if (record.estimated) put(out, "estimatedItems", record.estimated->time);
+  put(out, "label", row.label);
+  put(out, "kind", row.kind);
+  put(out, "end", row.end);
+  return out;
+}
+
+Json json(const std::string& text) { return clean(text, kLongestName); }
+
+Json json(const Chart::Panel& panel);
+Json json(const Chart::Sample& sample);
+Json json(const Chart& chart);
+
+template <class Item>
+Json list_json(const std::vector<Item>& items) {
+  Json out = Json::array();
+  for (const auto& item : items) out.push_back(json(item));
+  return out;
+}
+
+Json json(const Chart::Panel& panel) {
+  Json out{{"x", json(panel.x)},
+           {"y", json(panel.y)},
+           {"rows", list_json(panel.rows)},
+           {"rules", list_json(panel.rules)},
+           {"marks", list_json(panel.marks)}};
+  put(out, "title", panel.title);
+  put(out, "square", panel.is_square);
+  return out;
+}
+
+Json json(const Chart::Sample& sample) {
+  Json out{{"kind", sample.kind}, {"look", sample.look}, {"words", clean(sample.words)}};
+  put(out, "below", sample.below);
+  return out;
+}
+
+Json json(const Chart& chart) {
+  static constexpr std::array kKinds{"points", "bars", "lines", "grid"};
+  Json out{{"kind", kKinds[static_cast<std::size_t>(chart.kind)]},
+           {"name", chart.name},
+           {"title", chart.title},
+           {"finding", clean(chart.finding)},
+           {"panels", list_json(chart.panels)},
+           {"legend", list_json(chart.legend)}};
+  put(out, "note", chart.note);
+  if (chart.others.empty() && chart.answers.empty()) return out;
+  out["data"] = Json::array();  // of others the page has a table
+  for (const auto& row : chart.data) out["data"].push_back(list_json(row));
+  out["questions"] = list_json(chart.questions);
+  out["answers"] = list_json(chart.answers);
+  out["others"] = list_json(chart.others);
   return out;
 }
 
 }  // namespace
 
-std::string chart_data(const std::vector<Line>& lines) {
-  auto curves = courses_of(lines);
-  const auto names = swept(lines);
-  Json out{{"curves", curves.size()}, {"swept", Json::array()}, {"runs", Json::array()}};
-  for (const auto& name : names) {
-    const auto* term = plan::find_term(name);
-    const auto title = clean(term != nullptr ? std::string(term->meaning) : name, kLongestName);
-    out["swept"].push_back({clean(name, kLongestName), title});
-  }
-  curves.resize(std::min(curves.size(), kCurves));
-  for (const auto& line : lines) {
-    auto run = run_json(line);
-    if (std::find(curves.begin(), curves.end(), line.record) != curves.end())
-      put_course(run, line.record->measured);
-    put_place(run, *line.record, names);
-    out["runs"].push_back(std::move(run));
-  }
-  return dumped(out);
+std::string chart_data(const std::vector<Chart>& charts) {
+  return for_script(list_json(charts).dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
 std::string chapter_data(const std::vector<Chapters>& chapters) {

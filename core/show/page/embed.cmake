@@ -1,4 +1,4 @@
-# Makes texts of a C++ source: cmake -DD3=… -DSCRIPTS=a;b -DSTART=… … -DTO=… -P embed.cmake
+# Makes texts of a C++ source: cmake -DSCRIPTS=a;b -DSTART=… … -DTO=… -P embed.cmake
 function(text name content)
   if(content MATCHES "\\)page_text\"" OR content MATCHES "</[sS][cC][rR][iI][pP][tT]")
     message(FATAL_ERROR "${name} has what would end it early")
@@ -9,9 +9,6 @@ function(text name content)
 endfunction()
 
 file(WRITE ${TO} "#include \"core/show/page/assets.h\"\nnamespace orch::page::assets {\n")
-file(READ ${D3} d3)
-file(READ ${LICENCE} licence)
-text(D3 "/*\n${licence}*/\n${d3}")
 file(READ ${START} start)
 text(Start "${start}")
 set(script "")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/base/units.h"
@@ -31,7 +32,7 @@ std::string estimated_text(const Interval& days, bool alone) {
 }
 
 std::string name_of(const Line& line) {
-  auto out = escape(run_name(*line.record), kLongestName);
+  auto out = escape(line.name);
   const auto strategy = strategy_of(*line.record);
   if (!strategy.empty()) out += ", " + escape(strategy, kLongestName);
   if (const auto gpus = line.record->field_number("gpus"); gpus && *gpus > 0 && *gpus < 1e9)
@@ -115,6 +116,40 @@ std::string best(const std::vector<Line>& lines) {
   return out;
 }
 
+// One large number, where all runs have one model: what was measured goes before what is estimated.
+std::string winner(const std::vector<Line>& lines) {
+  const Line* best = nullptr;
+  std::set<std::string> models;
+  const auto key = [](const Line& line) {
+    return std::pair(!line.numbers.days.measured, line.numbers.best_days()->value);
+  };
+  for (const auto& line : lines) {
+    if (!line.numbers.best_days() || !line.out.empty()) continue;
+    models.insert(size_class_of(*line.record));
+    if (best == nullptr || key(line) < key(*best)) best = &line;
+  }
+  if (models.size() != 1) return "";
+  const auto& days = *best->numbers.best_days();
+  const bool is_measured = best->numbers.days.measured.has_value();
+  std::vector<std::string> means{is_measured ? "measured" : "estimated"};
+  if (days.has_limits())
+    means.back() += fmt::format(", {} {} to {}", is_measured ? "95 % interval" : "90 % range",
+                                shown(days.low), shown(days.high));
+  if (best->gpus > 0)
+    means.push_back(group_digits(best->gpus * 24 * days.value) + " GPU-hours per 100B tokens");
+  const auto& guess = best->record->estimated;
+  if (guess && guess->days_to_train > 0)
+    means.push_back(shown(guess->days_to_train) + " days to train" +
+                    (guess->gpu_hours > 0 ? ", " + group_digits(guess->gpu_hours) + " GPU-hours"
+                                          : std::string()));
+  std::string out = fmt::format(
+      "<p class=\"big\"><b>{}</b> days per 100B tokens</p>\n<ul "
+      "class=\"means\">",
+      shown(days.value));
+  for (const auto& each : means) out += "<li>" + each + "</li>";
+  return out + "</ul>\n";
+}
+
 std::string tile(std::size_t n, std::string_view noun) {
   if (n == 0) return "";
   const auto text = plural(n, noun);
@@ -138,7 +173,9 @@ std::string counts(const Page& page, const std::vector<Line>& lines) {
   words(count(state(record::State::running)), "running");
   words(count(state(record::State::failed)), "failed");
   words(count([](const Line& line) {
-          return line.record->estimated && line.record->estimated->fit == plan::Fit::oom;
+          const auto& record = *line.record;
+          return record.estimated && record.estimated->fit == plan::Fit::oom &&
+                 !record.has_measurement();
         }),
         "do not fit");
   words(count([](const Line& line) { return !line.record->doubts.empty(); }), "doubtful");
@@ -167,13 +204,14 @@ std::string answers(const Page& page) {
 
 std::string answer_id(std::size_t answer) { return fmt::format("answer-{}", answer + 1); }
 
-std::string headline(const Page& page, const std::vector<Line>& lines) {
+std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead) {
   auto out = fmt::format("<header><h1>{}</h1>\n",
                          page.title.empty() ? "Report" : escape(page.title, kLongestName));
   if (!page.doc.empty()) out += fmt::format("<p class=\"doc\">{}</p>\n", escape(page.doc));
-  out += answers(page) + best(lines) + counts(page, lines);
+  out += "<div class=\"opening\">\n<div>" + winner(lines) + answers(page) + best(lines) +
+         counts(page, lines);
   if (lines.empty()) out += "<p>There are no runs.</p>\n";
-  return out + "</header>\n";
+  return out + "</div>\n" + lead + "</div>\n</header>\n";
 }
 
 }  // namespace orch::page

@@ -83,13 +83,13 @@ std::string model_of(const Record& record) {
   return model_to(record, 3);  // 52B and 52.01B are one model, counted in two ways
 }
 
-std::vector<std::string> differing_settings(const std::vector<Record>& records) {
+std::vector<std::string> differing_settings(const std::vector<const Record*>& records) {
   std::vector<std::string> out;
   for (const auto& name : record::field_names()) {
     if (plan::is_of_model(name) && name != "seq") continue;  // a column of its own
     if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
     std::set<std::string> values;
-    for (const auto& record : records) values.insert(record.field_text(name));
+    for (const auto* record : records) values.insert(record->field_text(name));
     if (values.size() > 1) out.push_back(name);
   }
   return out;
@@ -124,17 +124,18 @@ std::string not_counted(const Record& record) {
   return too_large && !record.has_measurement() ? "are estimated not to fit" : "";
 }
 
-std::string run_name(const record::Record& record) {
+RunName run_name(const record::Record& record) {
   const bool ours = record.origin.kind == "run" || record.origin.kind == "plan";
   const auto parts = split(record.id, '-');
-  if (!ours || parts.size() < 3) return record.id;
-  std::string out;
+  if (!ours || parts.size() < 3) return {record.id, ""};
+  std::vector<std::string> layout;
   for (const auto& part : parts)
-    for (const std::string_view layout : {"tp", "pp", "dp", "mb"})
-      if (part.size() > 2 && part.starts_with(layout) &&
+    for (const std::string_view axis : {"tp", "pp", "dp", "mb"})
+      if (part.size() > 2 && part.starts_with(axis) &&
           part.find_first_not_of("0123456789", 2) == std::string::npos)
-        out += part + " ";
-  return out + parts.back();
+        layout.push_back(part);
+  if (layout.empty()) return {record.id, ""};
+  return {join(layout, " "), parts.back()};
 }
 
 }  // namespace orch::page

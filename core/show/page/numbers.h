@@ -43,7 +43,7 @@ std::string model_of(const record::Record& record);       // its name, or its si
 std::string size_class_of(const record::Record& record);  // its name, or about which size
 
 // The settings in which the records differ, besides those that have a column of their own.
-std::vector<std::string> differing_settings(const std::vector<record::Record>& records);
+std::vector<std::string> differing_settings(const std::vector<const record::Record*>& records);
 // "stage=3, recompute=full", of those settings.
 std::string variant_of(const record::Record& record, const std::vector<std::string>& settings);
 
@@ -52,8 +52,12 @@ std::string variant_of(const record::Record& record, const std::vector<std::stri
 std::string not_counted(const record::Record& record);
 inline bool counts_for_speed(const record::Record& record) { return not_counted(record).empty(); }
 
-// What a run is called on the page: an id of ours ("gpt-199b-megatron-384gpu-tp4-pp12-dp8-mb2-…-
-// 09bef858") by its layout and its hash, any other as it is. The id itself is in the details.
-std::string run_name(const record::Record& record);
+// What a run is called: an id of ours ("gpt-199b-megatron-384gpu-tp4-pp12-dp8-mb2-…-09bef858") by
+// its layout, any other as it is. The id itself is in the details.
+struct RunName {
+  std::string layout;  // "tp4 pp12 dp8 mb2"
+  std::string hash;    // of an id of ours; for where others have the same layout
+};
+RunName run_name(const record::Record& record);
 
 }  // namespace orch::page

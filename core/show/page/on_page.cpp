@@ -9,7 +9,7 @@
 namespace orch::page {
 namespace {
 
-double days_of(const Line& line) {
+double rank_of(const Line& line) {
   const auto& days = line.numbers.best_days();
   const bool counts = days && counts_for_speed(*line.record);
   return counts ? days->value : std::numeric_limits<double>::infinity();
@@ -23,7 +23,7 @@ std::vector<std::size_t> turns_of(const std::vector<Line>& lines) {
   std::vector<std::size_t> turns(lines.size());
   for (auto& [name, group] : groups) {
     std::stable_sort(group.begin(), group.end(), [&](std::size_t a, std::size_t b) {
-      return days_of(lines[a]) < days_of(lines[b]);
+      return rank_of(lines[a]) < rank_of(lines[b]);
     });
     for (std::size_t place = 0; place < group.size(); ++place) turns[group[place]] = place;
   }

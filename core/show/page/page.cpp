@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "core/show/page/assets.h"
+#include "core/show/page/charts.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 
@@ -31,10 +34,9 @@ std::string base64(std::string_view hex) {
 // Only our own script and style run, and no request leaves the page.
 std::string policy() {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
+      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
       "img-src data:; base-uri 'none'; form-action 'none'",
-      base64(assets::kStartHash), base64(assets::kD3Hash), base64(assets::kScriptHash),
-      base64(assets::kStyleHash));
+      base64(assets::kStartHash), base64(assets::kScriptHash), base64(assets::kStyleHash));
 }
 
 std::string head(const Page& page) {
@@ -62,16 +64,68 @@ std::string head(const Page& page) {
       assets::kStyle);
 }
 
-// The script puts its charts before this.
-std::string charts(const std::vector<Line>& lines) {
-  if (lines.empty()) return "";
-  return "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their numbers.</p>"
-         "</noscript>\n";
-}
-
 struct Part {
   std::string id, name, html;
 };
+
+// The numbers of a chart; columns without any are left out.
+std::string data_table(const show::Chart& chart, bool is_open) {
+  const auto& head = chart.data.at(0);
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < head.size(); ++i)
+    if (std::any_of(chart.data.begin() + 1, chart.data.end(),
+                    [&](const auto& row) { return !row[i].empty(); }))
+      columns.push_back(i);
+  std::string out;
+  for (const auto& row : chart.data) {
+    const bool is_head = &row == &head;
+    out += is_head ? "<thead><tr>" : "<tr>";
+    for (const auto i : columns) {
+      const bool is_number = !is_head && !row[i].empty() &&
+                             row[i].find_first_not_of("+-0123456789.,–% ") == row[i].npos;
+      out += fmt::format("<{0}{1}>{2}</{3}>",
+                         is_head  ? "th scope=\"col\""
+                         : i == 0 ? "th scope=\"row\""
+                                  : "td",
+                         is_number ? " class=\"number\"" : "", escape(row[i], kLongestName),
+                         is_head || i == 0 ? "th" : "td");
+    }
+    out += is_head ? "</tr></thead>\n<tbody>\n" : "</tr>\n";
+  }
+  return fmt::format(
+      "<details class=\"data\"{0}><summary>Data of this chart</summary><div class=\"box\" "
+      "tabindex=\"0\" role=\"region\" aria-label=\"{1}: data\"><table>{2}</tbody></table></div>"
+      "</details>",
+      is_open ? " open" : "", escape(chart.title), out);
+}
+
+// What a chart says stands here; the script draws it.
+Part chart_part(const show::Chart& chart, const char* kind) {
+  return {chart.name, chart.title,
+          fmt::format("<section id=\"{0}\" class=\"{3}\"><h2>{1}</h2>\n<figure "
+                      "data-chart=\"{0}\"><figcaption><p class=\"finding\">{2}</p></figcaption>"
+                      "{4}</figure></section>\n",
+                      chart.name, escape(chart.title), escape(chart.finding), kind,
+                      data_table(chart, chart.name == "best"))};
+}
+
+std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
+                           const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+                           const std::vector<show::Chart>& charts) {
+  std::vector<Part> out;
+  if (!charts.empty())
+    out.push_back(
+        {"charts", "",
+         "<noscript id=\"charts\"><p>Charts are drawn by a script; their numbers are below "
+         "each.</p></noscript>\n"});
+  for (const auto& chart : charts)
+    if (chart.name != "best") out.push_back(chart_part(chart, "chart"));
+  out.push_back({"runs", "Runs", table(lines, chapters, all.size() - lines.size())});
+  out.push_back({"rejected", "Rejected runs", rejected(page.rejected)});
+  out.push_back({"budget", "Budget", budget(page.budget)});
+  out.push_back({"provenance", "Provenance", provenance(page)});
+  return out;
+}
 
 std::string contents(const Page& page, const std::vector<Part>& parts) {
   std::string out;
@@ -89,10 +143,9 @@ std::string data(const char* id, const std::string& json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
 }
 
-std::string scripts(const std::vector<Line>& lines, const std::vector<Chapters>& chapters) {
-  return data("run-data", chart_data(lines)) + data("chapter-data", chapter_data(chapters)) +
-         fmt::format("<script>{}</script>\n<script type=\"module\">{}</script>\n", assets::kD3,
-                     assets::kScript);
+std::string scripts(const std::vector<show::Chart>& charts, const std::vector<Chapters>& chapters) {
+  return data("chart-data", chart_data(charts)) + data("chapter-data", chapter_data(chapters)) +
+         fmt::format("<script type=\"module\">{}</script>\n", assets::kScript);
 }
 
 }  // namespace
@@ -101,18 +154,17 @@ std::string html(const Page& page) {
   const auto all = lines_of(page.records);
   const auto lines = lines_on_page(all);
   const auto chapters = mapped(lines, chapters_of);
-  const std::vector<Part> parts{{"bests", "The best of each", bests(all)},
-                                {"charts", "", charts(lines)},
-                                {"runs", "Runs", table(lines, chapters, all.size() - lines.size())},
-                                {"rejected", "Rejected runs", rejected(page.rejected)},
-                                {"budget", "Budget", budget(page.budget)},
-                                {"provenance", "Provenance", provenance(page)}};
-  auto out = head(page) + headline(page, all) + contents(page, parts) + "<main id=\"main\">\n";
+  const auto charts = charts_of(lines);
+  const bool has_best = !charts.empty() && charts[0].name == "best";
+  const auto lead = has_best ? chart_part(charts[0], "lead").html : "";
+  const auto parts = parts_of(page, all, lines, chapters, charts);
+  auto out =
+      head(page) + headline(page, all, lead) + contents(page, parts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())
     out += fmt::format("<footer>Made by orch, {}.</footer>\n", escape(page.created, kLongestName));
-  return out + scripts(lines, chapters) + "</body>\n</html>\n";
+  return out + scripts(charts, chapters) + "</body>\n</html>\n";
 }
 
 }  // namespace orch::page

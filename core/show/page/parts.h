@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/show/chart.h"
 #include "core/show/page/columns.h"
 #include "core/show/page/page.h"
 
@@ -13,9 +14,8 @@ namespace orch::page {
 
 // Where the answer of an experiment stands.
 std::string answer_id(std::size_t answer);
-std::string headline(const Page& page, const std::vector<Line>& lines);
-// The best run of each strategy and size, with what it costs.
-std::string bests(const std::vector<Line>& lines);
+// lead: what stands beside the answer.
+std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead);
 std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);
 std::string provenance(const Page& page);
@@ -39,8 +39,8 @@ std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& c
 // All of each run, for who has no scripts.
 std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters);
 
-// What the script reads, as JSON: the numbers of all runs for the charts, and the chapters.
-std::string chart_data(const std::vector<Line>& lines);
+// What the script reads, as JSON: the charts, and the chapters.
+std::string chart_data(const std::vector<show::Chart>& charts);
 std::string chapter_data(const std::vector<Chapters>& chapters);
 
 }  // namespace orch::page

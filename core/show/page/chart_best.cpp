@@ -1,0 +1,116 @@
+// The best run of each strategy and size: what the first screen shows beside the answer.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/page/charts.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+constexpr std::size_t kMostRowsOfBest = 7;
+constexpr std::size_t kMostInTable = 16;
+
+struct BestRun {
+  std::string name;  // "megatron", or "megatron · 182B"
+  const Line* line = nullptr;
+
+  bool is_measured() const { return line->numbers.days.measured.has_value(); }
+  const Interval& days() const { return *line->numbers.best_days(); }
+  std::string gpu_hours() const { return group_digits(line->gpus * 24 * days().value); }
+};
+
+// What was measured goes before what is only estimated.
+std::vector<BestRun> best_runs(const Runs& runs) {
+  std::set<std::string> models, seen;
+  std::vector<const Line*> usable;
+  for (const auto* line : runs.ranked)
+    if (line->out.empty() && has_days(*line)) {
+      usable.push_back(line);
+      models.insert(size_class_of(*line->record));
+    }
+  std::vector<BestRun> out;
+  for (const auto* line : usable) {
+    std::vector<std::string> parts{strategy_of(*line->record)};
+    if (parts[0].empty()) parts[0] = "runs";
+    if (models.size() > 1) parts.push_back(size_class_of(*line->record));
+    if (parts.back().empty()) parts.back() = "model not known";
+    if (const auto name = clean(join(parts, " · "), kLongestName); seen.insert(name).second)
+      out.push_back({name, line});
+  }
+  return out;
+}
+
+std::string what_to_know(const BestRun& run) {
+  const auto& record = *run.line->record;
+  std::string out = run.is_measured() ? "measured" : "estimated";
+  if (!record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight)
+    out += ", memory tight";
+  return record.doubts.empty() ? out : out + ", doubtful";
+}
+
+void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t look,
+              const std::string& beside) {
+  auto& panel = chart.panels[0];
+  auto mark = mark_of(runs, *run.line, look, run.days(), run.is_measured(),
+                      fmt::format("{}, {} days per 100B tokens, {} GPU-hours, {}", run.name,
+                                  with_limits(run.days()), run.gpu_hours(), what_to_know(run)));
+  mark.x = run.days().value, mark.y = static_cast<double>(panel.rows.size());
+  panel.marks.push_back(std::move(mark));
+  panel.rows.push_back(
+      {runs.differ_in_gpus ? run.name + " · " + plural(run.line->gpus, "GPU") : run.name, "",
+       beside});
+}
+
+std::vector<std::string> data_row(const BestRun& run) {
+  const auto& days = run.days();
+  const auto& guess = run.line->record->estimated;
+  return {run.name,          shown(run.line->gpus),
+          shown(days.value), days.has_limits() ? shown(days.low) + "–" + shown(days.high) : "",
+          run.gpu_hours(),   guess && guess->days_to_train > 0 ? shown(guess->days_to_train) : "",
+          what_to_know(run), run.line->name};
+}
+
+}  // namespace
+
+Chart best_chart(const Runs& runs) {
+  const auto all = best_runs(runs);
+  if (all.size() < 2) return {};
+  const bool one_model = all[0].name.find(" · ") == std::string::npos;
+  Chart out{
+      .name = "best",
+      .title = one_model ? "The best of each strategy" : "The best of each strategy and size"};
+  out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train",
+               "To know", "Run"}};
+  auto& panel = out.panels.emplace_back();
+  std::vector<const Line*> lines;
+  for (const auto& run : all) lines.push_back(run.line);
+  const auto looks = shown_series(runs, lines);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostInTable); ++i) {
+    out.data.push_back(data_row(all[i]));
+    if (i >= kMostRowsOfBest) continue;
+    add_values(values, all[i].days());
+    const auto* look = looks.look(all[i].line->series);
+    const double times = all[i].days().value / all[0].days().value;
+    add_best(out, runs, all[i], look != nullptr ? *look : 0,
+             !one_model ? ""
+             : i == 0   ? "best"
+                        : fmt::format("{:.2f}×", times));
+  }
+  panel.x = days_axis(values);
+  out.finding = fmt::format("Days per 100B tokens with {}: {} ({}), with {}: {} ({}).", all[0].name,
+                            shown(all[0].days().value), what_to_know(all[0]), all[1].name,
+                            shown(all[1].days().value), what_to_know(all[1]));
+  add_kinds(out.legend, panel.marks);
+  if (all.size() > kMostInTable)
+    out.note = fmt::format("The first {} of {}; the table of runs has them all.", kMostInTable,
+                           all.size());
+  return out;
+}
+
+}  // namespace orch::page

@@ -1,0 +1,206 @@
+// What runs tell of their steps: the loss, the seconds of each step, the peak of memory so far.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/record/record.h"
+#include "core/record/statistics/interval.h"
+#include "core/record/thinned.h"
+#include "core/show/page/curves.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+using record::StepPoint;
+
+Curve curve_of(const Line& line, const std::vector<StepPoint>& points, double unit) {
+  Curve out{&line};
+  std::vector<double> steps;
+  for (const auto& point : points)
+    if (std::isfinite(point.value) && point.value > 0) {
+      steps.push_back(static_cast<double>(point.step));
+      out.points.emplace_back(steps.back(), point.value / unit);
+    }
+  add_resumes(out, steps);
+  return out;
+}
+
+// By tokens, or by steps where the tokens of a run are not known.
+Curve curve_of_loss(const Line& line, bool by_tokens) {
+  Curve out{&line};
+  std::vector<double> steps;
+  for (const auto& point :
+       record::thinned(line.record->measured.losses, &record::LossPoint::loss, kPoints))
+    if (std::isfinite(point.loss) && std::isfinite(point.tokens)) {
+      steps.push_back(static_cast<double>(point.step));
+      out.points.emplace_back(by_tokens ? point.tokens : steps.back(), point.loss);
+    }
+  add_resumes(out, steps);
+  return out;
+}
+
+// Of runs whose loss became NaN those are left out, as long as there are others.
+std::string loss_finding(const std::vector<Curve>& curves, bool by_tokens) {
+  std::set<std::string> models;
+  std::vector<std::string> words;
+  const Curve* best = nullptr;
+  std::size_t resumes = 0;
+  const auto key = [](const Curve& curve) {
+    return std::pair(!record::nan_text(curve.line->record->measured).empty(),
+                     curve.points.back().second);
+  };
+  for (const auto& curve : curves) {
+    models.insert(model_of(*curve.line->record));
+    words.push_back(shown(curve.points.back().second) + " of " + short_name(*curve.line));
+    if (best == nullptr || key(curve) < key(*best)) best = &curve;
+    resumes += curve.resumes.size();
+  }
+  words.resize(std::min(words.size(), std::size_t{4}));
+  if (models.size() > 1)
+    return fmt::format("Last losses, of different models: {}.", and_list(words));
+  const auto [at, loss] = best->points.back();
+  return fmt::format("Lowest last loss: {} of {} at {}.{}", shown(loss), short_name(*best->line),
+                     by_tokens ? format_tokens(at) + " tokens" : "step " + shown(at),
+                     resumes > 0 ? " " + plural(resumes, "resume") + " marked." : "");
+}
+
+std::string nan_note(const Runs& runs) {
+  std::vector<std::string> out;
+  for (const auto& line : runs.lines)
+    if (const auto nan = record::nan_text(line.record->measured); !nan.empty())
+      out.push_back(short_name(line) + ": " + nan);
+  return out.empty() ? "" : show::cut(and_list(out), 400) + ".";
+}
+
+// The first step after a start compiles, allocates and connects: that it is slow is no news.
+bool is_start(const Curve& curve, const Chart::Place& point) {
+  return point == curve.points.front() ||
+         std::ranges::any_of(curve.line->record->measured.resumes, [&](const auto step) {
+           return static_cast<double>(step) == point.first;
+         });
+}
+
+double median_level(const Curve& curve) {
+  std::vector<double> values;
+  for (const auto& [step, seconds] : curve.points) values.push_back(seconds);
+  return statistics::median(values);
+}
+
+std::string pace_finding(const std::vector<Curve>& curves) {
+  const Curve* slowest = nullptr;
+  Chart::Place at;
+  double most = 0;
+  for (const auto& curve : curves) {
+    const auto& step = curve.line->numbers.step.measured;
+    const double usual = step ? step->value : median_level(curve);
+    const bool only_starts = std::ranges::all_of(
+        curve.points, [&](const Chart::Place& point) { return is_start(curve, point); });
+    for (const auto& point : curve.points)
+      if ((only_starts || !is_start(curve, point)) && point.second / usual > most)
+        slowest = &curve, at = point, most = point.second / usual;
+  }
+  const auto what = fmt::format("{} s at step {} of {}", shown(at.second), shown(at.first),
+                                short_name(*slowest->line));
+  return most < 1.05
+             ? fmt::format("Steady: no step takes 5 % more than the median of its run ({}).", what)
+             : fmt::format(
+                   "The slowest step beside the median of its run: {}, {:.2f} times as long.", what,
+                   most);
+}
+
+// Starts, and a stall of an hour, would press all other steps together.
+double usual_seconds(const std::vector<Curve>& curves) {
+  std::vector<double> values;
+  for (const auto& curve : curves)
+    for (const auto& point : curve.points)
+      if (!is_start(curve, point)) values.push_back(point.second);
+  return values.size() < 10 ? 1e300 : 4 * statistics::quantile(values, 0.95);
+}
+
+std::string peaks_finding(const std::vector<Curve>& curves) {
+  const auto growth = [](const Curve& c) { return c.points.back().second / c.points[0].second; };
+  const auto& most = *std::ranges::max_element(curves, {}, growth);
+  const auto& rise = most.line->record->measured.peaks.back().step;
+  return fmt::format("Rises most: {}, from {} GiB at step {} to {} GiB at step {} ({:+.1f} %).",
+                     short_name(*most.line), shown(most.points[0].second),
+                     shown(most.points[0].first), shown(most.points.back().second),
+                     shown(static_cast<double>(rise)), 100 * (growth(most) - 1));
+}
+
+template <class Make>  // a curve of a line
+std::vector<Curve> curves_of(const std::vector<const Line*>& lines, Make make) {
+  std::vector<Curve> out;
+  for (const auto* line : lines)
+    if (auto curve = make(*line); curve.points.size() > 1) out.push_back(std::move(curve));
+  return out;
+}
+
+}  // namespace
+
+Chart loss_chart(const Runs& runs) {
+  const auto [lines, all] = longest(runs);
+  const auto with = [&](bool by_tokens) {
+    return curves_of(lines, [&](const Line& line) { return curve_of_loss(line, by_tokens); });
+  };
+  auto curves = with(true);
+  const bool by_tokens =
+      std::ranges::all_of(curves, [](const Curve& curve) { return curve.points.back().first > 0; });
+  if (!by_tokens) curves = with(false);
+  if (curves.empty()) return {};
+  Chart out{.name = "loss", .title = "Loss", .finding = loss_finding(curves, by_tokens)};
+  draw_curves(out, runs, curves, {by_tokens ? "tokens" : "steps", "loss"});
+  out.note = sentences({of_how_many(all), nan_note(runs)});
+  out.data = {{"Run", by_tokens ? "Tokens" : "Step", "Loss"}};
+  add_data(out, curves);
+  return out;
+}
+
+// What drifts, stalls and starts again shows here.
+Chart pace_chart(const Runs& runs) {
+  const auto [lines, all] = longest(runs);
+  const auto curves = curves_of(lines, [](const Line& line) {
+    const auto& times = line.record->measured.step_times;
+    return curve_of(line, record::thinned(times, &StepPoint::value, kPoints), 1);
+  });
+  if (curves.empty()) return {};
+  Chart out{.name = "pace", .title = "Step time over the run", .finding = pace_finding(curves)};
+  draw_curves(out, runs, curves, {"steps", "seconds per step", usual_seconds(curves)});
+  const bool thinned = std::ranges::any_of(curves, [](const Curve& curve) {
+    return curve.line->record->measured.step_times.size() > kPoints;
+  });
+  out.note = sentences(
+      {thinned ? "Of many steps the fastest and the slowest of each stretch are drawn." : "",
+       of_how_many(all)});
+  out.data = {{"Run", "Step", "Seconds"}};
+  add_data(out, curves);
+  return out;
+}
+
+// A run that goes on rising may not last. To its end, for nothing rose after the last of them.
+Chart peaks_chart(const Runs& runs) {
+  const auto [lines, all] = longest(runs);
+  const auto curves = curves_of(lines, [](const Line& line) {
+    auto out = curve_of(line, line.record->measured.peaks, kGiB);
+    const auto end = static_cast<double>(last_step(line.record->measured));
+    if (out.points.size() > 1 && end > out.points.back().first)
+      out.points.emplace_back(end, out.points.back().second);
+    for (std::size_t i = out.points.size(); i-- > 1;)  // as steps, not as slopes
+      out.points.insert(out.points.begin() + static_cast<std::ptrdiff_t>(i),
+                        {out.points[i].first, out.points[i - 1].second});
+    return out;
+  });
+  if (curves.empty()) return {};
+  Chart out{.name = "peaks", .title = "Memory over the run", .finding = peaks_finding(curves)};
+  draw_curves(out, runs, curves, {"steps", "GiB, peak so far"});
+  out.note = of_how_many(all);
+  out.data = {{"Run", "Step", "GiB"}};
+  add_data(out, curves);
+  return out;
+}
+
+}  // namespace orch::page

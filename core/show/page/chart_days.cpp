@@ -1,0 +1,225 @@
+// Days per 100B tokens: by number of GPUs, or where all runs have as many, the best runs one below
+// the other.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+#include "core/show/page/charts.h"
+#include "core/show/page/page.h"
+#include "core/show/page/svg.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+constexpr const char* kDays = "days per 100B tokens";
+
+// A number of a run: what was measured, or what is estimated.
+struct Found {
+  const Line* line = nullptr;
+  bool is_measured = false;
+
+  const Interval& days() const {
+    return is_measured ? *line->numbers.days.measured : *line->numbers.days.estimated;
+  }
+  const char* kind() const { return is_measured ? "measured" : "estimated"; }
+};
+
+using ByGpus = std::map<double, Found>;
+struct Best {
+  ByGpus estimated, measured;
+};
+
+void keep(ByGpus& held, const Line& line, bool is_measured) {
+  const Found found{&line, is_measured};
+  const auto [at, is_new] = held.try_emplace(line.gpus, found);
+  if (!is_new && found.days().value < at->second.days().value) at->second = found;
+}
+
+// Of each series the best run on so many GPUs.
+std::map<std::string, Best> best_by_gpus(const std::vector<const Line*>& usable) {
+  std::map<std::string, Best> out;
+  for (const auto* line : usable) {
+    if (line->numbers.days.measured) keep(out[line->series].measured, *line, true);
+    if (line->numbers.days.estimated) keep(out[line->series].estimated, *line, false);
+  }
+  return out;
+}
+
+std::string days_words(const Found& found) {
+  return fmt::format("{} days with {} on {}, {}", shown(found.days().value), found.line->series,
+                     plural(found.line->gpus, "GPU"), found.kind());
+}
+
+// What was measured, where anything was: an estimate of another model would say little beside it.
+std::string days_finding(const std::vector<const Line*>& usable) {
+  std::vector<Found> all;
+  for (const auto* line : usable)
+    if (line->numbers.days.measured) all.push_back({line, true});
+  for (const auto* line : usable)
+    if (all.empty() || !all.front().is_measured) all.push_back({line, false});
+  const auto fewer = [](const Found& a, const Found& b) { return a.days().value < b.days().value; };
+  const auto best = *std::ranges::min_element(all, fewer);
+  const auto fewest_gpus = [](const Found& a, const Found& b) {
+    return std::pair(a.line->gpus, a.days().value) < std::pair(b.line->gpus, b.days().value);
+  };
+  const auto first = *std::ranges::min_element(all, fewest_gpus);
+  auto out = fmt::format("Fewest: {} ({}).", days_words(best), short_name(*best.line));
+  if (first.line->gpus != best.line->gpus)
+    out += fmt::format(" The best on the fewest GPUs: {}.", days_words(first));
+  return out;
+}
+
+// Only the number of GPUs differs, and what follows from it.
+bool are_related(const Line& a, const Line& b) {
+  return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
+}
+
+Chart::Mark days_mark(const Runs& runs, const Found& found, std::size_t look,
+                      const std::string& more) {
+  return mark_of(
+      runs, *found.line, look, found.days(), found.is_measured,
+      fmt::format("{} days per 100B tokens, {}{}", with_limits(found.days()), found.kind(), more));
+}
+
+// The marks of a series and the lines between them. shift: a factor, so that marks of other series
+// on as many GPUs stand beside them.
+void add_days(Chart& chart, const Runs& runs, const ByGpus& points,
+              const std::pair<std::string, std::size_t>& series, double shift) {
+  auto& panel = chart.panels[0];
+  const Line* last = nullptr;
+  for (const auto& [gpus, found] : points) {
+    auto made = days_mark(runs, found, series.second, ", " + plural(gpus, "GPU"));
+    made.x = gpus * shift, made.y = found.days().value;
+    if (last != nullptr && are_related(*last, *found.line)) {
+      const auto& before = panel.marks.back();
+      panel.rules.push_back({.kind = "line",
+                             .line = {{before.x, before.y}, {made.x, made.y}},
+                             .look = series.second,
+                             .is_hollow = !found.is_measured});
+    }
+    last = found.line;
+    panel.marks.push_back(std::move(made));
+    const auto range = three(found.days());
+    chart.data.push_back(
+        {series.first, shown(gpus), found.kind(), range[0], range[1], range[2], found.line->name});
+  }
+}
+
+Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
+  const auto shown = shown_series(runs, usable);
+  const auto all = best_by_gpus(usable);
+  Chart out{.title = "Days per 100B tokens by number of GPUs", .finding = days_finding(usable)};
+  out.data = {{"Series", "GPUs", "Kind", "Days", "Low", "High", "Run"}};
+  std::set<double> counts;
+  std::vector<double> values;
+  for (const auto& [name, look] : shown.series)
+    for (const auto* points : {&all.at(name).estimated, &all.at(name).measured})
+      for (const auto& [gpus, found] : *points) {
+        counts.insert(gpus);
+        add_values(values, found.days());
+      }
+  auto& panel = out.panels.emplace_back();
+  panel.x = gpu_axis(counts), panel.y = log_axis(kDays, values);
+  const double each = std::pow(panel.x.high / panel.x.low,
+                               std::min(0.012, 0.06 / static_cast<double>(shown.series.size())));
+  double place = -0.5 * static_cast<double>(shown.series.size() - 1);
+  for (const auto& series : shown.series) {
+    const double shift = std::pow(each, place++);
+    add_days(out, runs, all.at(series.first).estimated, series, shift);
+    add_days(out, runs, all.at(series.first).measured, series, shift);
+  }
+  out.legend = series_samples(shown);
+  out.note =
+      sentences({"Each mark is the best run of its series on so many GPUs; lines join runs "
+                 "that differ only in that number and what follows from it.",
+                 shown.note, not_drawn(runs, has_days)});
+  return out;
+}
+
+std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& lines) {
+  const auto& best = *lines.front();
+  const auto words = fmt::format("Fewest: {} days, {}, {}.", shown(days_of(best)),
+                                 show::cut(run_label(runs, best), 80),
+                                 best.numbers.days.measured ? "measured" : "estimated");
+  const auto second =
+      std::ranges::find_if(lines, [&](const Line* line) { return line->series != best.series; });
+  if (second == lines.end()) return words;
+  const double times = days_of(**second) / days_of(best);
+  return fmt::format(
+      "{} The best of {}: {} days, {}.", words, (*second)->series, shown(days_of(**second)),
+      times < 2 ? percent(times - 1) + " more" : fmt::format("{:.2f} times as many", times));
+}
+
+Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
+  auto best = best_first(usable, kMostRows);
+  const auto shown = shown_series(runs, best);
+  std::erase_if(best, [&](const Line* line) { return !shown.look(line->series); });
+  std::ranges::stable_sort(best, {}, [](const Line* line) { return days_of(*line); });
+  Chart out{.title = "Days per 100B tokens", .finding = ranking_finding(runs, best)};
+  out.data = {{"Run", "Kind", "Days", "Low", "High"}};
+  auto& panel = out.panels.emplace_back();
+  std::vector<double> values;
+  for (const auto* line : best) {
+    const auto row = static_cast<double>(panel.rows.size());
+    panel.rows.push_back({run_label(runs, *line)});
+    for (const bool is_measured : {false, true}) {  // the measured on top
+      const auto& days = line->numbers.days;
+      if (is_measured ? !days.measured : !days.estimated) continue;
+      const Found found{line, is_measured};
+      add_values(values, found.days());
+      auto made = days_mark(runs, found, *shown.look(line->series), "");
+      made.x = found.days().value, made.y = row;
+      panel.marks.push_back(std::move(made));
+      const auto range = three(found.days());
+      out.data.push_back({line->name, found.kind(), range[0], range[1], range[2]});
+    }
+  }
+  panel.x = days_axis(values);
+  out.legend = series_samples(shown);
+  out.note = sentences({left_out(usable.size(), kMostRows), shown.note, not_drawn(runs, has_days)});
+  return out;
+}
+
+}  // namespace
+
+Chart::Axis days_axis(const std::vector<double>& values) {
+  const auto [low, high] = std::ranges::minmax(values);
+  return high > 5 * low ? log_axis(kDays, values) : linear_axis(kDays, 0, 1.03 * high);
+}
+
+std::string svg(const Page& page) {
+  const auto lines = lines_of(page.records);
+  const Runs runs(lines);
+  auto chart = days_chart(runs);
+  chart.note =
+      not_drawn(runs, [](const Line& line) { return line.numbers.best_days().has_value(); });
+  if (chart.panels.empty()) {
+    chart.title = "Days per 100B tokens";
+    chart.finding = chart.note.empty() ? "no run has days per 100B tokens and a number of GPUs"
+                                       : "no run is left to show";
+  }
+  if (!page.title.empty()) chart.title += ": " + clean(page.title, 60);
+  return svg_of(chart);
+}
+
+Chart days_chart(const Runs& runs) {
+  std::vector<const Line*> usable;
+  std::set<double> counts;
+  for (const auto* line : runs.ranked)
+    if (line->out.empty() && has_days(*line)) {
+      usable.push_back(line);
+      counts.insert(line->gpus);
+    }
+  if (usable.empty()) return {};
+  std::ranges::stable_sort(usable, {}, [](const Line* line) { return days_of(*line); });
+  auto out = counts.size() > 1 ? by_gpus(runs, usable) : ranking(runs, usable);
+  out.name = "days";
+  add_kinds(out.legend, out.panels[0].marks);
+  return out;
+}
+
+}  // namespace orch::page

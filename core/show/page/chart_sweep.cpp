@@ -1,0 +1,295 @@
+// Days per 100B tokens by two parameters, a grid of cells for each strategy and model. A cell has
+// the best run of its place. Which two parameters can be chosen; at first those whose grids have
+// the most cells.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/show/page/charts.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+constexpr std::size_t kMostValues = 24;   // more are not a sweep
+constexpr std::size_t kLongestSide = 12;  // values of a parameter in a grid
+constexpr std::size_t kMostGrids = 6;
+constexpr std::size_t kMostCells = 4000;             // of all choices
+constexpr std::array kBounds{1.05, 1.25, 1.5, 2.0};  // of the best of a grid
+
+// What a run is, what its model is, and what follows from the rest.
+constexpr std::array<std::string_view, 14> kNone{
+    "id",   "strategy", "framework", "nodes", "gpus_per_node", "accumulate",    "seed",
+    "name", "job",      "label",     "lr",    "learning_rate", "data_parallel", "tokens"};
+
+// A field in which runs of a series differ. Its values are sorted; each run has the place of its
+// own, or -1.
+struct Parameter {
+  std::string name, meaning;
+  std::vector<std::string> values;
+  std::vector<int> of_runs;
+};
+
+bool varies(const std::vector<const Line*>& some, const std::string& name) {
+  std::set<std::string> values;
+  for (const auto* line : some)
+    if (const auto text = line->record->field_text(name); !text.empty()) values.insert(text);
+  return values.size() > 1 && values.size() <= kMostValues;
+}
+
+// Numbers before texts, each in their order.
+using ValueOrder = std::tuple<bool, double, std::string>;
+
+ValueOrder place_of(const Line& line, const std::string& name) {
+  const auto number = line.record->field_number(name);
+  if (number && std::isfinite(*number)) return {false, *number, shown(*number)};
+  return {true, 0, clean(line.record->field_text(name), kLongestName)};
+}
+
+Parameter parameter_of(const std::vector<Line>& lines, const std::string& name) {
+  const auto* term = plan::find_term(name);
+  Parameter out{clean(name, kLongestName),
+                clean(term != nullptr ? std::string(term->meaning) : name, kLongestName),
+                {},
+                {}};
+  std::set<ValueOrder> sorted;
+  for (const auto& line : lines)
+    if (!line.record->field_text(name).empty()) sorted.insert(place_of(line, name));
+  for (const auto& value : sorted) out.values.push_back(std::get<2>(value));
+  for (const auto& line : lines)
+    out.of_runs.push_back(
+        line.record->field_text(name).empty()
+            ? -1
+            : static_cast<int>(std::distance(sorted.begin(), sorted.find(place_of(line, name)))));
+  return out;
+}
+
+// In the order of the vocabulary.
+std::vector<Parameter> swept(const std::vector<Line>& lines) {
+  std::map<std::string, std::vector<const Line*>> series;
+  std::vector<std::string> names = record::field_names();
+  for (const auto& line : lines) {
+    if (line.numbers.best_days()) series[line.series].push_back(&line);
+    for (const auto& field : line.record->fields)
+      if (!contains(names, field.name)) names.push_back(field.name);
+  }
+  std::vector<Parameter> out;
+  for (const auto& name : names)
+    if (!contains(kNone, name) && (!plan::is_of_model(name) || name == "seq") &&
+        std::ranges::any_of(series, [&](const auto& some) { return varies(some.second, name); }))
+      out.push_back(parameter_of(lines, name));
+  return out;
+}
+
+using CellRuns = std::vector<const Line*>;
+// Runs of a series by the values of two parameters.
+struct Grid {
+  std::string name;
+  std::set<int> columns, rows;
+  std::map<std::pair<int, int>, CellRuns> cells;  // by row, then by column
+};
+
+bool is_whole(const Grid& grid) {
+  const auto fits = [](const std::set<int>& side) {
+    return side.size() >= 2 && side.size() <= kLongestSide;
+  };
+  return fits(grid.columns) && fits(grid.rows) && grid.cells.size() >= 4;
+}
+
+// Days on more GPUs are other days: a grid has runs on as many, unless they are one of its sides.
+std::vector<Grid> grids_of(const Runs& runs, const Parameter& x, const Parameter& y) {
+  const bool by_gpus = runs.differ_in_gpus && x.name != "gpus" && y.name != "gpus";
+  std::vector<Grid> out;
+  std::map<std::string, std::size_t> places;
+  for (const auto* line : runs.ranked) {
+    const auto run = static_cast<std::size_t>(line - runs.lines.data());
+    const int column = x.of_runs[run], row = y.of_runs[run];
+    const bool has_cell = has_days(*line) || (line->gpus > 0 && line->numbers.memory.estimated);
+    if (column < 0 || row < 0 || !has_cell) continue;
+    const auto name = by_gpus ? line->series + " · " + plural(line->gpus, "GPU") : line->series;
+    const auto [place, is_new] = places.try_emplace(name, out.size());
+    if (is_new) out.emplace_back().name = name;
+    auto& grid = out[place->second];
+    grid.columns.insert(column), grid.rows.insert(row);
+    grid.cells[{row, column}].push_back(line);
+  }
+  std::erase_if(out, [](const Grid& grid) { return !is_whole(grid); });
+  return out;
+}
+
+// Many cells, and few places without one.
+double score_of(const std::vector<Grid>& grids) {
+  double out = 0;
+  for (const auto& grid : grids)
+    out += std::pow(static_cast<double>(grid.cells.size()), 2) /
+           static_cast<double>(grid.columns.size() * grid.rows.size());
+  return out;
+}
+
+struct ParameterPair {
+  const Parameter *x = nullptr, *y = nullptr;
+  std::vector<Grid> grids;
+};
+
+// Each pair of parameters that makes a grid, the one with the most cells first.
+std::vector<ParameterPair> pairs_of(const Runs& runs, const std::vector<Parameter>& all) {
+  std::vector<ParameterPair> out;
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = a + 1; b < all.size(); ++b)
+      if (auto grids = grids_of(runs, all[a], all[b]); !grids.empty())
+        out.push_back({&all[a], &all[b], std::move(grids)});
+  std::ranges::stable_sort(out, std::greater<>(),
+                           [](const ParameterPair& p) { return score_of(p.grids); });
+  return out;
+}
+
+const Line* best_in(const CellRuns& cell) {
+  const Line* out = nullptr;
+  for (const auto* line : cell)
+    if (line->out.empty() && has_days(*line) && (!out || days_of(*line) < days_of(*out)))
+      out = line;
+  return out;
+}
+
+// The days of a cell's best run, or why it has none.
+Chart::Mark mark_of_cell(const Runs& runs, const CellRuns& cell, double best,
+                         const std::string& place) {
+  const auto* line = best_in(cell);
+  const auto& shown_line = line != nullptr ? *line : *cell.front();
+  Chart::Mark out;
+  out.run = static_cast<std::size_t>(&shown_line - runs.lines.data());
+  if (line == nullptr) {
+    const bool full = std::ranges::all_of(cell, [](const Line* each) {
+      return each->out.find("fit") != std::string::npos ||
+             each->out.find("memory") != std::string::npos;
+    });
+    out.words = full ? "no fit" : "left out";
+    out.tooltip = place + ": " + (shown_line.out.empty() ? "not timed" : shown_line.out);
+    return out;
+  }
+  const double times = days_of(*line) / best;
+  out.words = shown(days_of(*line));
+  out.shade = static_cast<std::size_t>(
+      std::ranges::count_if(kBounds, [&](double bound) { return times > bound; }));
+  out.is_best = times == 1;
+  out.is_bold = line->numbers.days.measured.has_value();
+  out.tooltip = fmt::format("{}: {} days per 100B tokens {}{}, {:.2f} times the best; {}", place,
+                            out.words, out.is_bold ? "measured" : "estimated",
+                            cell.size() > 1 ? fmt::format(", the best of {}", cell.size()) : "",
+                            times, line->name);
+  return out;
+}
+
+// A panel, and what is said of its best and worst; rows of data are added.
+Chart::Panel grid_panel(const Runs& runs, const Grid& grid, const Parameter& x, const Parameter& y,
+                        std::vector<std::string>& said, show::Rows& data) {
+  Chart::Panel out{.title = grid.name};
+  std::map<int, double> column_of, row_of;
+  for (const int column : grid.columns) {
+    column_of.emplace(column, static_cast<double>(column_of.size()));
+    out.x.ticks.emplace_back(column_of[column], x.values[static_cast<std::size_t>(column)]);
+  }
+  for (const int row : grid.rows) {
+    row_of.emplace(row, static_cast<double>(row_of.size()));
+    out.rows.push_back({y.values[static_cast<std::size_t>(row)]});
+  }
+  out.x.low = -0.5, out.x.high = static_cast<double>(grid.columns.size()) - 0.5;
+  double best = std::numeric_limits<double>::infinity(), worst = 0;
+  for (const auto& [place, cell] : grid.cells)
+    if (const auto* line = best_in(cell)) {
+      best = std::min(best, days_of(*line));
+      worst = std::max(worst, days_of(*line));
+    }
+  std::string finding = grid.name + ": no run that counts";
+  for (const auto& [place, cell] : grid.cells) {
+    const auto& row = y.values[static_cast<std::size_t>(place.first)];
+    const auto& column = x.values[static_cast<std::size_t>(place.second)];
+    auto mark =
+        mark_of_cell(runs, cell, best, fmt::format("{} {}, {} {}", x.name, column, y.name, row));
+    mark.x = column_of[place.second], mark.y = row_of[place.first];
+    if (mark.is_best)
+      finding = fmt::format(
+          "{} is best with {} {} and {} {}: {} days; the slowest place takes {:.2f} times as long",
+          grid.name, x.name, column, y.name, row, mark.words, worst / best);
+    data.push_back({grid.name, column, row, mark.words,
+                    mark.shade ? shown(days_of(*best_in(cell)) / best) : "",
+                    runs.lines[*mark.run].name});
+    out.marks.push_back(std::move(mark));
+  }
+  said.push_back(std::move(finding));
+  return out;
+}
+
+std::vector<Chart::Sample> sweep_legend(const std::vector<Chart::Panel>& panels) {
+  std::vector<Chart::Sample> out;
+  for (std::size_t i = 0; i < kBounds.size(); ++i)
+    out.push_back({"cell", i, fmt::format("{}to {:g}×", i == 0 ? "best " : "", kBounds[i])});
+  out.push_back({"cell", kBounds.size(), "more"});
+  const bool any_bold = std::ranges::any_of(panels, [](const Chart::Panel& panel) {
+    return std::ranges::any_of(panel.marks, &Chart::Mark::is_bold);
+  });
+  if (any_bold) out.push_back({"", 0, "bold: measured"});
+  return out;
+}
+
+Chart sweep_chart_of(const Runs& runs, const std::vector<Grid>& grids, const Parameter& x,
+                     const Parameter& y) {
+  Chart out{.kind = Chart::Kind::grid, .name = "sweep", .title = "Days by two parameters"};
+  out.answers = {x.name, y.name};
+  out.data = {{"Series", x.name, y.name, "Days", "Times the best", "Run"}};
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < std::min(grids.size(), kMostGrids); ++i)
+    out.panels.push_back(grid_panel(runs, grids[i], x, y, said, out.data));
+  said.resize(std::min(said.size(), std::size_t{2}));
+  out.finding = join(said, ". ") + ".";
+  out.legend = sweep_legend(out.panels);
+  out.note = fmt::format(
+      "Across: {} ({}); down: {} ({}). A cell has the best run of its place, in days per 100B "
+      "tokens.",
+      x.name, x.meaning, y.name, y.meaning);
+  if (grids.size() > kMostGrids)
+    out.note += fmt::format(" Left out: {}.", plural(grids.size() - kMostGrids, "more grid"));
+  return out;
+}
+
+// The longer side goes down, where there is room.
+bool is_too_wide(const std::vector<Grid>& grids) {
+  std::size_t across = 0, down = 0;
+  for (const auto& grid : grids) {
+    across = std::max(across, grid.columns.size());
+    down = std::max(down, grid.rows.size());
+  }
+  return across > 6 && down < across;
+}
+
+}  // namespace
+
+Chart sweep_chart(const Runs& runs) {
+  const auto parameters = swept(runs.lines);
+  std::vector<Chart> all;
+  std::size_t cells = 0;
+  for (const auto& pair : pairs_of(runs, parameters)) {
+    if (cells >= kMostCells) break;
+    auto one = sweep_chart_of(runs, pair.grids, *pair.x, *pair.y);
+    auto other = sweep_chart_of(runs, grids_of(runs, *pair.y, *pair.x), *pair.y, *pair.x);
+    for (const auto& panel : one.panels) cells += 2 * panel.marks.size();
+    if (is_too_wide(pair.grids)) std::swap(one, other);
+    all.push_back(std::move(one));
+    all.push_back(std::move(other));
+  }
+  if (all.empty()) return {};
+  auto out = std::move(all.front());
+  out.questions = {"Across", "Down"};
+  out.others.assign(std::move_iterator(all.begin() + 1), std::move_iterator(all.end()));
+  return out;
+}
+
+}  // namespace orch::page

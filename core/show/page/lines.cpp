@@ -1,0 +1,121 @@
+// The records of a page as its table and charts see them: what each is called, which series and
+// which families it is of.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/record/record.h"
+#include "core/show/page/columns.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+using record::Record;
+
+// What changes with the number of GPUs, and what has no effect on speed.
+constexpr std::array<std::string_view, 14> kFree{
+    "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
+    "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
+
+std::string settings_of(const Record& record) {
+  std::vector<std::string> parts;
+  for (const auto& field : record.fields)
+    if (std::find(kFree.begin(), kFree.end(), field.name) == kFree.end())
+      parts.push_back(field.name + '\0' + record::text(field.value));
+  std::sort(parts.begin(), parts.end());
+  std::string out;
+  for (const auto& part : parts) out += part + '\n';
+  return out;
+}
+
+using Numbering = std::map<std::string, std::size_t>;
+
+std::size_t family(const Record& record, const std::string& settings, const char* fixed,
+                   Numbering& known) {
+  const auto value = record.field_text(fixed);
+  if (value.empty()) return 0;
+  return known.try_emplace(settings + '\n' + value, known.size() + 1).first->second;
+}
+
+// Numbers the families of runs that tell how a configuration scales: runs of one family agree in
+// all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
+// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
+// do not say their batch are in none.
+void find_families(std::vector<Line>& lines) {
+  Numbering strong, weak;
+  for (auto& line : lines) {
+    const auto settings = settings_of(*line.record);
+    line.strong = family(*line.record, settings, "global_batch", strong);
+    line.weak = family(*line.record, settings, "accumulate", weak);
+  }
+}
+
+double gpus_of(const Record& record) {
+  const double gpus = record.field_number("gpus").value_or(0);
+  return gpus > 0 && gpus < 1e12 ? gpus : 0;
+}
+
+// The name under which a run is compared: days of different models are not.
+void name_series(std::vector<Line>& lines) {
+  std::set<std::string> models;
+  for (const auto& line : lines) models.insert(model_of(*line.record));
+  for (auto& line : lines) {
+    const auto strategy = strategy_of(*line.record), model = model_of(*line.record);
+    line.series = strategy.empty() ? "runs" : strategy;
+    if (models.size() > 1) line.series += " · " + (model.empty() ? "model not known" : model);
+    line.series = clean(line.series, kLongestName);
+  }
+}
+
+// By the layout; where others have the same one, also by what they differ in, and by the hash if
+// that is nothing or long.
+void name_lines(std::vector<Line>& lines) {
+  constexpr std::size_t kLongestDifference = 40;
+  std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
+  for (const auto& line : lines)
+    alike[{line.series, run_name(*line.record).layout}].push_back(line.record);
+  std::map<const Record*, std::string> differences;
+  for (const auto& [name, records] : alike) {
+    std::map<std::string, std::size_t> counts;
+    const auto settings = differing_settings(records);
+    for (const auto* record : records)
+      ++counts[differences[record] = variant_of(*record, settings)];
+    for (const auto* record : records)
+      if (auto& text = differences[record];
+          records.size() > 1 && (counts[text] > 1 || text.size() > kLongestDifference))
+        text = run_name(*record).hash;
+  }
+  for (auto& line : lines) {
+    const auto& difference = differences[line.record];
+    const auto [layout, hash] = run_name(*line.record);
+    line.name = clean(hash.empty() || difference.empty() ? layout : layout + " " + difference,
+                      kLongestName);
+  }
+}
+
+}  // namespace
+
+std::vector<Line> lines_of(const std::vector<Record>& records) {
+  std::vector<const Record*> all;
+  for (const auto& record : records) all.push_back(&record);
+  const auto settings = differing_settings(all);
+  std::vector<Line> out;
+  out.reserve(records.size());
+  for (const auto& record : records)
+    out.push_back({.record = &record,
+                   .numbers = numbers_of(record),
+                   .variant = variant_of(record, settings),
+                   .name = {},
+                   .series = {},
+                   .out = not_counted(record),
+                   .gpus = gpus_of(record)});
+  find_families(out);
+  name_series(out);
+  name_lines(out);
+  return out;
+}
+
+}  // namespace orch::page
