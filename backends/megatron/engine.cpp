@@ -53,6 +53,10 @@ const plan::Run& checked(const plan::Run& run) {
                         std::reduce(listed.begin(), listed.end()) != run.model.layers))
     problems.push_back(fmt::format("stage_layers = '{}' does not deal {} layers to {} stages", text,
                                    run.model.layers, stages));
+  if (const auto stage = settings.zero_stage(run); stage > 1)
+    problems.push_back(fmt::format("zero_stage = {} is planned, not trained here: use 1", stage));
+  if (settings.offload_activations.or_default(run))
+    problems.push_back("offload_activations is planned, not trained here");
   if (chunks > 1 && fills_bubbles(run))
     problems.push_back("fill_bubbles does not go with interleave");
   if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
