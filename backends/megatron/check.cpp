@@ -190,20 +190,6 @@ void check_partition(const Setup& setup, Problems& problems) {
       other_fits ? "try stage_partition = 'transformer|embedding'" : even_stages(partition, p));
 }
 
-void check_bubble(const RunView& run, const Setup& setup, Problems& problems) {
-  const std::int64_t p = setup.pipeline, m = run->accumulate;
-  if (m >= p) return;
-  // Idle slots of 1F1B, Narayanan et al. 2021: P - 1 of them, in units of one of the v chunks.
-  const double idle = static_cast<double>(p - 1);
-  const double busy = static_cast<double>(m * setup.chunks);
-  problems.warn("accumulate",
-                say(m, " micro-batches on ", p, " stages: the pipe is never full, ",
-                    Percent{idle / (idle + busy)}, " of the step is idle"),
-                say("try accumulate = ", 4 * p, " (global_batch = ",
-                    4 * p * run->micro_batch * run->data_parallel, ") or pipeline_parallel = ",
-                    divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
-}
-
 void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems) {
   const auto part = static_cast<std::int64_t>(setup.model.padded_vocab) / setup.tensor;
   if (part % 64 == 0) return;
@@ -288,7 +274,7 @@ void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_partition(setup, problems);
   check_interleave(run, setup, problems);
   check_filling(setup, problems);
-  check_bubble(run, setup, problems);
+  check_bubble(run, setup.chunks, problems);
   check_vocabulary(run, setup, problems);
   check_kept(run, setup, problems);
 }

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backends/megatron/engines.h"
-#include "backends/megatron/partition.h"
 #include "backends/megatron/settings.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/host/failure.h"
@@ -17,6 +16,7 @@
 #include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/staging.h"
 #include "core/price/backend/states.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::megatron {
 namespace {
@@ -47,7 +47,7 @@ const plan::Run& checked(const plan::Run& run) {
     problems.push_back(
         fmt::format("{} layers cannot be shared by {} stages of {} chunks: use interleave = 1",
                     run.model.layers, stages, chunks));
-  const auto listed = parse_layers(settings.stage_layers.or_default(run));
+  const auto listed = pipeline::parse_layers(settings.stage_layers.or_default(run));
   if (const auto text = settings.stage_layers.or_default(run);
       !text.empty() && (static_cast<std::int64_t>(listed.size()) != stages || chunks > 1 ||
                         std::reduce(listed.begin(), listed.end()) != run.model.layers))

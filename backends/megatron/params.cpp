@@ -9,6 +9,8 @@
 namespace orch::megatron {
 namespace {
 
+using namespace pipeline;
+
 // Of so many nodes, those that have some expert of a token, if it chooses them at random; where its
 // router may only choose from some of them, those.
 double visited_nodes(const backend::RunView& run, double nodes) {

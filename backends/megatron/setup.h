@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "backends/megatron/engines.h"
-#include "backends/megatron/partition.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
 #include "core/price/backend/transformer.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::megatron {
+
+using orch::pipeline::Partition;
 
 // A run's settings, read once.
 struct Setup {

@@ -3,6 +3,7 @@
 
 #include "backends/megatron/offload.h"
 #include "backends/megatron/setup.h"
+#include "core/price/backend/handover.h"
 
 namespace orch::megatron {
 namespace {
@@ -131,16 +132,6 @@ void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
       });
 }
 
-void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& sink) {
-  // Each tensor-parallel rank sends its slice, and the receivers gather over the faster links
-  // inside their node (Narayanan et al. 2021, scatter/gather).
-  const auto& model = setup.model;
-  const double bytes = model.element * model.sbh() / model.tensor_parallel;
-  sink.op(during(collective(name, ORCH_SEND, bytes, setup.pipeline_group()), passes), [&] {
-    return say(model.element, " B x s*b*h / t = ", Size{bytes}, " to the neighbouring stage");
-  });
-}
-
 // Who receives a share of the rows gathers the others' inside its node.
 void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
   const auto& model = setup.model;
@@ -210,10 +201,10 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_sums(setup, 2 + (has_head ? of_words : 0), sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
-  emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
+  emit_send(model, sink, "send activations", {1, 0, 0, 0}, setup.pipeline_group());
   emit_arrival(setup, {0, 0, 1, 0}, sink);  // of the gradient that comes back
   sink.block("to previous stage");
-  emit_send(setup, "send gradients", {0, 0, 1, 0}, sink);
+  emit_send(model, sink, "send gradients", {0, 0, 1, 0}, setup.pipeline_group());
   emit_arrival(setup, {1, 0, 0, 0}, sink);
   sink.block("pipeline");
   sink.op(during(make_op(ORCH_STAGE_OVERHEAD, "stage overhead"), {1, 0, 1, 0}),
@@ -225,15 +216,15 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   const bool first = stage == 0, last = stage == setup.pipeline - 1;
+  const auto sent = handovers(setup.pipeline, setup.chunks, stage);
   const auto v = static_cast<double>(setup.chunks);
   std::array<double, kBlocks> counts{};
   counts[kLayer] = static_cast<double>(setup.layers_on(stage));
   counts[kDense] = static_cast<double>(setup.dense_on(stage));
   counts[kWords] = first;
   counts[kHead] = last;
-  // Interleaved, the last stage's chunks but one go on to the first stage, and back.
-  counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
-  counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
+  counts[kToNext] = sent.to_next;
+  counts[kToPrevious] = sent.to_previous;
   counts[kStage] = setup.pipeline > 1 && setup.engine.waits_at_stages ? v : 0;
   counts[kStep] = 1;
   return counts;

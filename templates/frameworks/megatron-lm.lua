@@ -73,6 +73,9 @@ local function sharding(argv)
   if run.strategy == "deepspeed" then
     refuse("strategy", "DeepSpeed's stages are DeepSpeed's", "use framework = \"hf-deepspeed\" or fsdp { ... }")
   elseif kept then
+    if run.strategy == "fsdp" and run.pipeline_parallel > 1 then
+      refuse("pipeline_parallel", "beside a pipeline fsdp is planned as torchtitan has it", "use megatron { zero_stage = 3 }")
+    end
     refuse_unless(settings.sharding ~= "hybrid" or settings.sharding, true, "sharding", "use full or grad_op")
     if at_least("0.14") then
       add(argv, "--use-megatron-fsdp", "--data-parallel-sharding-strategy", kept, "--ckpt-format", "fsdp_dtensor")

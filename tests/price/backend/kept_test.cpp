@@ -1,8 +1,8 @@
 // What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the
 // code.
 
-#include "backends/megatron/partition.h"
 #include "core/plan/family.h"
+#include "core/train/pipeline/partition.h"
 #include "tests/price/backend/support.h"
 
 namespace orch::test::kept_test {
@@ -62,12 +62,12 @@ TEST_CASE("without fused kernels rotations and the gate's activation are kept",
 
 TEST_CASE("layers are dealt until a stage has its share of the costs", "[megatron]") {
   // The head weighs as much as four layers: of 20, each of four stages has 5 and what exceeds them.
-  CHECK(megatron::dealt_by_cost(16, 4, 4) == Layers{6, 5, 5, 0});
-  CHECK(megatron::dealt_by_cost(16, 2, 4) == Layers{11, 5});
-  CHECK(megatron::dealt_by_cost(32, 1, 2) == Layers{32});
+  CHECK(pipeline::dealt_by_cost(16, 4, 4) == Layers{6, 5, 5, 0});
+  CHECK(pipeline::dealt_by_cost(16, 2, 4) == Layers{11, 5});
+  CHECK(pipeline::dealt_by_cost(32, 1, 2) == Layers{32});
   for (std::int64_t stages = 1; stages < 20; ++stages) {
     std::int64_t sum = 0;
-    for (const auto layers : megatron::dealt_by_cost(28, stages, 3.6)) sum += layers;
+    for (const auto layers : pipeline::dealt_by_cost(28, stages, 3.6)) sum += layers;
     CHECK(sum == 28);
   }
   auto own = nanotron(0);
