@@ -28,6 +28,16 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
 }
 
+void check_gathered(const RunView& run, const Setup& setup, Problems& problems) {
+  if (!settings.keep_gathered(run)) return;
+  if (!setup.engine.takes_keep_gathered)
+    problems.reject("keep_gathered", "only nanotron keeps what was gathered for a product",
+                    "try keep_gathered = false, or engine = 'nanotron'");
+  else if (!setup.model.sequence_parallel)
+    problems.warn("keep_gathered", "nothing is gathered without sequence_parallel",
+                  "try sequence_parallel = true or keep_gathered = false");
+}
+
 void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
   if (!setup.model.overlap_tensor) return;
   if (!setup.engine.overlaps_tensor)
@@ -268,6 +278,7 @@ void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
+  check_gathered(run, setup, problems);
   check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
   check_context(run, problems);

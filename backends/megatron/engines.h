@@ -38,6 +38,7 @@ struct EngineTraits {
   bool widens_shard = false;     // sharded gradients once more in fp32
   bool copies_buckets = false;   // what is reduced, if it is sharded
   bool gathers_beside = false;   // updated weights beside those in use, and what is sent is kept
+  bool takes_keep_gathered = false;
   bool reduces_under_backward = false;  // unless fp32 sums are sharded
 };
 
@@ -74,6 +75,7 @@ inline constexpr EngineTraits kEngines[] = {
      .made = Made::if_replicated,
      .eager = true,
      .gathers_beside = true,
+     .takes_keep_gathered = true,
      .reduces_under_backward = true},
 };
 

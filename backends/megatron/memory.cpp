@@ -12,14 +12,13 @@ using namespace backend;
 
 // Names of what is kept for one group of parameters.
 struct Names {
-  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
+  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients;
 };
 
 #define ORCH_NAMES_OF(what)                                                    \
   {                                                                            \
     "weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, \
-        "optimizer states: " what, "fp32 gradients of the shard: " what,       \
-        "weights being gathered: " what                                        \
+        "optimizer states: " what, "fp32 gradients of the shard: " what        \
   }
 constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
                 kEmbedding = ORCH_NAMES_OF("embedding"),
@@ -52,10 +51,6 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   if (setup.offload_optimizer) return add_host(setup, stages, params, all_shards, sink);
   add(names.optimizer, setup.states.optimizer(), all_shards);
   if (setup.zero_stage == 1 && setup.engine.widens_shard) add(names.shard_gradients, 4, all_shards);
-  if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1) {
-    add(names.gathered, setup.states.weights, 1);
-    add(names.gathered, setup.states.weights, all_shards);
-  }
 }
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
                  WorkSink& sink) {
@@ -212,16 +207,23 @@ double stage_params(const Setup& setup, std::int64_t stage) {
   return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
-// For the update alone, when no micro-batch is in flight: what its activations leave of them.
-void emit_copies(const Setup& setup, WorkSink& sink) {
-  if (!setup.copied_gradients) return;
+// There for the update alone, when no micro-batch is in flight: what its activations leave of it.
+void emit_after_step(const Setup& setup, const char* name, double each, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double params = stage_params(setup, stage) / setup.shards();
+    const double params = stage_params(setup, stage);
     const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
-    sink.memory("fp32 copies of gradients", stage, stage, 4 * params - gone, [&] {
-      return say("4 B x ", params, " params less ", Size{gone}, " of activations");
+    sink.memory(name, stage, stage, each * params - gone, [&] {
+      return say(each, " B x ", params, " params less ", Size{gone}, " of activations");
     });
   }
+}
+
+void emit_copies(const Setup& setup, WorkSink& sink) {
+  if (setup.copied_gradients)
+    emit_after_step(setup, "fp32 copies of gradients", 4 / setup.shards(), sink);
+  if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1)
+    emit_after_step(setup, "weights being gathered",
+                    setup.states.weights * (1 + 1 / setup.shards()), sink);
 }
 
 // Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing

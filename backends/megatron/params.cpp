@@ -61,6 +61,7 @@ Setup::Setup(const backend::RunView& run)
   }
   if (engine.lean) model.make_lean(data);
   model.core = engine.core, model.eager = engine.eager;
+  model.keeps_gathered = engine.takes_keep_gathered && settings.keep_gathered(run);
   model.overheads *= engine.overheads;
   asks_sequence_parallel = settings.sequence_parallel(run);
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;

@@ -56,6 +56,11 @@ struct Settings : plan::CommonSettings {
       "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
       "--tp-comm-overlap (planned, not trained here)",
       false};
+  Flag keep_gathered{"keep_gathered",
+                     "with engine = 'nanotron' what sequence_parallel gathered for a product is "
+                     "kept for backward, "
+                     "not gathered again (tp_recompute_allgather there; planned, not trained here)",
+                     false};
   Choice recompute{"recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
   Text recompute_modules{
       "recompute_modules",
@@ -117,6 +122,7 @@ struct Settings : plan::CommonSettings {
             engine,
             sequence_parallel,
             overlap_tensor,
+            keep_gathered,
             recompute,
             recompute_modules,
             dtype,
