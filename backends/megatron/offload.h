@@ -57,7 +57,10 @@ inline double offloaded_bytes(const backend::Transformer& model, std::uint32_t m
 inline double layer_away(const Setup& setup, const backend::Transformer& model) {
   if (!setup.offload_activations) return 0;
   if (setup.away_modules == 0) return backend::kept_per_layer(model);
-  return offloaded_bytes(model, setup.away_modules) * model.sbh() * model.element / 2;
+  // Within core_attn all that is kept goes, scores too.
+  const bool scores = (setup.away_modules & kInputOfAttention) != 0 && !model.again();
+  return offloaded_bytes(model, setup.away_modules) * model.sbh() * model.element / 2 +
+         (scores ? backend::kept_scores(model) : 0);
 }
 
 // Of so many layers in flight, those of which it goes: what the last one keeps is needed at once.

@@ -354,6 +354,10 @@ inline double latent_widths(const Transformer& model) {
   if (!model.sizes.latent()) return 0;
   return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
 }
+inline double kept_scores(const Transformer& model) {
+  const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
+  return model.flash_attention ? 0 : each * model.scores() * model.element / 2;
+}
 inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
   const double t = model.tensor_parallel, inner = 2 * model.inner_widths();
   double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
@@ -374,9 +378,8 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   const double gathered = model.keeps_gathered && model.sequence_parallel ? 4 * (1 - 1 / t) : 0;
   const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) +
                         gathered + cut / t + visited_bytes(model);
-  const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
-  const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
-  return (model.sbh() * linear + scores) * model.element / 2;
+  const double scores = with_scores ? kept_scores(model) : 0;
+  return model.sbh() * linear * model.element / 2 + scores;
 }
 
 // A layer's input, what attention gives, and half of what products give.
