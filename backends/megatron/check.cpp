@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/megatron/check_kept.h"
 #include "backends/megatron/settings.h"
 #include "backends/megatron/setup.h"
 #include "core/price/backend/checks.h"
@@ -25,6 +26,16 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
   if (t == 1)
     problems.warn("sequence_parallel", "does nothing with tensor_parallel = 1",
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
+}
+
+void check_gathered(const RunView& run, const Setup& setup, Problems& problems) {
+  if (!settings.keep_gathered(run)) return;
+  if (!setup.engine.takes_keep_gathered)
+    problems.reject("keep_gathered", "only nanotron keeps what was gathered for a product",
+                    "try keep_gathered = false, or engine = 'nanotron'");
+  else if (!setup.model.sequence_parallel)
+    problems.warn("keep_gathered", "nothing is gathered without sequence_parallel",
+                  "try sequence_parallel = true or keep_gathered = false");
 }
 
 void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
@@ -189,20 +200,6 @@ void check_partition(const Setup& setup, Problems& problems) {
       other_fits ? "try stage_partition = 'transformer|embedding'" : even_stages(partition, p));
 }
 
-void check_bubble(const RunView& run, const Setup& setup, Problems& problems) {
-  const std::int64_t p = setup.pipeline, m = run->accumulate;
-  if (m >= p) return;
-  // Idle slots of 1F1B, Narayanan et al. 2021: P - 1 of them, in units of one of the v chunks.
-  const double idle = static_cast<double>(p - 1);
-  const double busy = static_cast<double>(m * setup.chunks);
-  problems.warn("accumulate",
-                say(m, " micro-batches on ", p, " stages: the pipe is never full, ",
-                    Percent{idle / (idle + busy)}, " of the step is idle"),
-                say("try accumulate = ", 4 * p, " (global_batch = ",
-                    4 * p * run->micro_batch * run->data_parallel, ") or pipeline_parallel = ",
-                    divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
-}
-
 void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems) {
   const auto part = static_cast<std::int64_t>(setup.model.padded_vocab) / setup.tensor;
   if (part % 64 == 0) return;
@@ -274,58 +271,6 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
                           : ""));
 }
 
-void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
-  const auto reject = [&](const auto& fact, const char* fix) {
-    problems.reject("recompute_modules", fact, fix);
-  };
-  if (setup.recompute_modules.empty()) return;
-  if (!setup.engine.takes_modules || settings.recompute(run) != "selective")
-    return reject(
-        "modules are computed again one by one with engine = 'megatron' and recompute = "
-        "'selective' only",
-        "leave it out, or set these");
-  const auto list = parse_modules(setup.recompute_modules);
-  if (!list.unknown.empty())
-    return reject(
-        say("'", list.unknown, "' is not a module of Megatron-LM's layers"),
-        "write it as 'layernorm+mlp': core_attn, mla_up_proj, layernorm, mlp, moe_act or moe");
-  const auto& model = run.model();
-  const auto asks = [&](std::uint32_t module) { return (list.modules & module) != 0; };
-  if (asks(kUpProjections) && !model.latent())
-    reject(say("a ", run->family, " without kv_rank has no up-projections of latent attention"),
-           "leave out mla_up_proj");
-  if (asks(kExperts | kExpertActivation) && !model.mixture())
-    reject(say("a ", run->family, " has no experts"), "leave out moe and moe_act");
-  if (asks(kExperts) && asks(kExpertActivation))
-    reject("moe computes all of the experts again, moe_act a part of them",
-           "leave out one of the two");
-  if (asks(kDenseMlp) && model.mixture() && model.dense_layers == 0)
-    problems.warn("recompute_modules", "mlp does nothing: every layer has experts",
-                  "leave out mlp");
-}
-
-void check_precision(const Setup& setup, Problems& problems) {
-  // Engines whose estimate has sums in fp32 anyway are told by this setting to have them so.
-  if (setup.fp32_accumulate && setup.model.element == 4)
-    problems.warn("fp32_accumulate",
-                  say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
-                  "try fp32_accumulate = false");
-  check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
-                     setup.engine.made == Made::as_asked
-                         ? "try fp32_accumulate = true: 2 bytes per parameter more"
-                         : "try fp32_accumulate = true: 4 bytes per parameter more",
-                     problems);
-  if (setup.offload_optimizer && setup.states.adafactor && !setup.model.lean)
-    problems.reject("offload", "the optimizer that runs on the host is AdamW only",
-                    "try optimizer = 'adamw' or offload = 'none'");
-  if (setup.zero_stage == 1 && setup.data == 1)
-    problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
-                  "try zero_stage = 0, or more GPUs");
-  if (setup.overlap_param_gather && (setup.zero_stage == 0 || setup.data == 1))
-    problems.warn("overlap_param_gather", "no weights are gathered without a sharded optimizer",
-                  "try zero_stage = 1, or overlap_param_gather = false");
-}
-
 }  // namespace
 
 void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
@@ -333,16 +278,16 @@ void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
+  check_gathered(run, setup, problems);
   check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
-  check_modules(run, setup, problems);
   check_context(run, problems);
   check_partition(setup, problems);
   check_interleave(run, setup, problems);
   check_filling(setup, problems);
-  check_bubble(run, setup, problems);
+  check_bubble(run, setup.chunks, problems);
   check_vocabulary(run, setup, problems);
-  check_precision(setup, problems);
+  check_kept(run, setup, problems);
 }
 
 }  // namespace orch::megatron

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backends/megatron/engines.h"
-#include "backends/megatron/partition.h"
 #include "backends/megatron/settings.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/host/failure.h"
@@ -17,6 +16,7 @@
 #include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/staging.h"
 #include "core/price/backend/states.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::megatron {
 namespace {
@@ -47,12 +47,16 @@ const plan::Run& checked(const plan::Run& run) {
     problems.push_back(
         fmt::format("{} layers cannot be shared by {} stages of {} chunks: use interleave = 1",
                     run.model.layers, stages, chunks));
-  const auto listed = parse_layers(settings.stage_layers.or_default(run));
+  const auto listed = pipeline::parse_layers(settings.stage_layers.or_default(run));
   if (const auto text = settings.stage_layers.or_default(run);
       !text.empty() && (static_cast<std::int64_t>(listed.size()) != stages || chunks > 1 ||
                         std::reduce(listed.begin(), listed.end()) != run.model.layers))
     problems.push_back(fmt::format("stage_layers = '{}' does not deal {} layers to {} stages", text,
                                    run.model.layers, stages));
+  if (const auto stage = settings.zero_stage(run); stage > 1)
+    problems.push_back(fmt::format("zero_stage = {} is planned, not trained here: use 1", stage));
+  if (settings.offload_activations.or_default(run))
+    problems.push_back("offload_activations is planned, not trained here");
   if (chunks > 1 && fills_bubbles(run))
     problems.push_back("fill_bubbles does not go with interleave");
   if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));

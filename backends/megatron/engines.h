@@ -32,11 +32,13 @@ struct EngineTraits {
   bool takes_modules = false;        // to compute again, one by one
   bool takes_uneven_chunks = false;  // as a list
   bool overlaps_tensor = false;      // products are cut, to send their parts
+  bool shards_all = false;           // gradients and weights too: zero_stage = 2 and 3
   bool interleaves = true;
   bool waits_at_stages = false;  // at each hand-over
   bool widens_shard = false;     // sharded gradients once more in fp32
   bool copies_buckets = false;   // what is reduced, if it is sharded
   bool gathers_beside = false;   // updated weights beside those in use, and what is sent is kept
+  bool takes_keep_gathered = false;
   bool reduces_under_backward = false;  // unless fp32 sums are sharded
 };
 
@@ -54,7 +56,8 @@ inline constexpr EngineTraits kEngines[] = {
      .copies_fp16 = true,
      .takes_modules = true,
      .takes_uneven_chunks = true,
-     .overlaps_tensor = true},
+     .overlaps_tensor = true,
+     .shards_all = true},
     // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
     // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
     {.name = "deepspeed",
@@ -72,6 +75,7 @@ inline constexpr EngineTraits kEngines[] = {
      .made = Made::if_replicated,
      .eager = true,
      .gathers_beside = true,
+     .takes_keep_gathered = true,
      .reduces_under_backward = true},
 };
 

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 
+#include "backends/megatron/offload.h"
 #include "backends/megatron/setup.h"
 #include "core/train/pipeline/schedule.h"
 
@@ -10,14 +12,13 @@ using namespace backend;
 
 // Names of what is kept for one group of parameters.
 struct Names {
-  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
+  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients;
 };
 
 #define ORCH_NAMES_OF(what)                                                    \
   {                                                                            \
     "weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, \
-        "optimizer states: " what, "fp32 gradients of the shard: " what,       \
-        "weights being gathered: " what                                        \
+        "optimizer states: " what, "fp32 gradients of the shard: " what        \
   }
 constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
                 kEmbedding = ORCH_NAMES_OF("embedding"),
@@ -39,21 +40,17 @@ void add_host(const Setup& setup, Stages stages, double params, double shards, W
 
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
                  WorkSink& sink, const Group& group) {
-  const double all_shards = setup.shards(group);
+  const double all_shards = setup.shards(group), of_gradients = setup.shards(group, 2);
   const auto add = [&](const char* name, double each, double shards) {
     emit_kept(sink, name, stages.first, stages.last, each, params, shards,
               setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE);
   };
-  add(names.weights, setup.states.weights, 1);
-  add(names.gradients, setup.states.gradients, 1);
-  if (setup.separate_sum()) add(names.accumulation, 4, 1);
+  add(names.weights, setup.states.weights, setup.shards(group, 3));
+  add(names.gradients, setup.states.gradients, of_gradients);
+  if (setup.separate_sum()) add(names.accumulation, 4, of_gradients);
   if (setup.offload_optimizer) return add_host(setup, stages, params, all_shards, sink);
   add(names.optimizer, setup.states.optimizer(), all_shards);
   if (setup.zero_stage == 1 && setup.engine.widens_shard) add(names.shard_gradients, 4, all_shards);
-  if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1) {
-    add(names.gathered, setup.states.weights, 1);
-    add(names.gathered, setup.states.weights, all_shards);
-  }
 }
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
                  WorkSink& sink) {
@@ -77,7 +74,8 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
     const double params = layer_params(setup, first);
     emit_states(setup, kLayers, {first, next - 1}, params - count * experts, sink);
     if (const double narrow = setup.model.narrow; narrow > 0)  // as they are, and transposed
-      emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow, params);
+      emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow,
+                setup.zero_stage == 3 ? setup.layer().layer_params() : params);
     if (experts > 0 && layers > 0)
       emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.expert_group());
     first = next;
@@ -165,17 +163,41 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
   }
 }
 
+// Of so many layers, what goes of some to the host. On the device there is beside the rest what
+// comes back ahead of its backward, of one layer.
+void emit_away(const Setup& setup, const Transformer& model, Stages stages, double layers,
+               const char* name, WorkSink& sink) {
+  const double each = layer_away(setup, model), kept = kept_per_layer(model);
+  const double away = layers_away(setup, layers), back = std::min(1.0, away);
+  const double here = layers * kept - (away - back) * each;
+  sink.memory(name, stages.first, stages.last, here, [&] {
+    return say(layers, " layers in flight x ", Size{kept}, " less ", away - back, " x ", Size{each},
+               " = ", Size{here});
+  });
+  sink.memory(
+      "activations on the host", stages.first, stages.last, away * each,
+      [&] { return say(away, " layers x ", Size{each}, " = ", Size{away * each}); },
+      ORCH_HOST_MEMORY);
+}
+
+void emit_kept_layers(const Setup& setup, const Transformer& model, Stages stages, double layers,
+                      const char* name, WorkSink& sink) {
+  if (layer_away(setup, model) > 0) return emit_away(setup, model, stages, layers, name, sink);
+  emit_activations(model, sink, stages.first, stages.last, layers, name);
+}
+
 void emit_flight(const Setup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const double layers = layers_in_flight(setup, first);
     std::int64_t next = first + 1;
     while (next < setup.pipeline && layers_in_flight(setup, next) == layers) ++next;
-    emit_activations(setup.layer(), sink, first, next - 1, layers);
+    emit_kept_layers(setup, setup.layer(), {first, next - 1}, layers, "activations", sink);
     first = next;
   }
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage)
     if (const double layers = dense_in_flight(setup, stage); layers > 0)
-      emit_activations(*setup.dense, sink, stage, stage, layers, "activations of dense layers");
+      emit_kept_layers(setup, *setup.dense, {stage, stage}, layers, "activations of dense layers",
+                       sink);
   emit_put_off(setup, sink);
   emit_peaks(setup.layer(), sink, setup.pipeline - 1);
 }
@@ -185,16 +207,23 @@ double stage_params(const Setup& setup, std::int64_t stage) {
   return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
-// For the update alone, when no micro-batch is in flight: what its activations leave of them.
-void emit_copies(const Setup& setup, WorkSink& sink) {
-  if (!setup.copied_gradients) return;
+// There for the update alone, when no micro-batch is in flight: what its activations leave of it.
+void emit_after_step(const Setup& setup, const char* name, double each, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double params = stage_params(setup, stage) / setup.shards();
+    const double params = stage_params(setup, stage);
     const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
-    sink.memory("fp32 copies of gradients", stage, stage, 4 * params - gone, [&] {
-      return say("4 B x ", params, " params less ", Size{gone}, " of activations");
+    sink.memory(name, stage, stage, each * params - gone, [&] {
+      return say(each, " B x ", params, " params less ", Size{gone}, " of activations");
     });
   }
+}
+
+void emit_copies(const Setup& setup, WorkSink& sink) {
+  if (setup.copied_gradients)
+    emit_after_step(setup, "fp32 copies of gradients", 4 / setup.shards(), sink);
+  if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1)
+    emit_after_step(setup, "weights being gathered",
+                    setup.states.weights * (1 + 1 / setup.shards()), sink);
 }
 
 // Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing
@@ -216,6 +245,33 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   sink.memory("communication buffers", 0, last, bytes, [&] {
     return say(setup.states.gradients, " B x ", elements, " elements of a bucket = ", Size{bytes});
   });
+}
+
+// Of the words, for lookup and logits.
+double words_on(const Setup& setup, std::int64_t stage) {
+  const auto& model = setup.model;
+  const bool last = stage + 1 == setup.pipeline;
+  return (stage == 0 ? model.embedding_params() : 0) +
+         (last ? (setup.pipeline > 1 ? model.embedding_params() : model.head_params()) : 0);
+}
+
+// Whole for a while with Megatron-FSDP: weights of the layer in use and of those that are gathered
+// ahead, half a billion parameters or one layer, and of what is in no layer; gradients in the queue
+// to be reduced, a billion or two layers, and the layer that joins it.
+void emit_whole(const Setup& setup, WorkSink& sink) {
+  if (!setup.scatters_each() || setup.data == 1) return;
+  constexpr double kAhead = 5e8, kQueued = 1e9;
+  const double layer = setup.layer().layer_params();
+  const double ahead = layer * std::ceil(std::max(kAhead, layer) / layer);
+  const double queue = std::max(kQueued, 2 * layer) + layer;
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
+    const double layers = layer_params(setup, stage), ends = words_on(setup, stage);
+    if (setup.zero_stage == 3)
+      emit_kept(sink, "gathered weights", stage, stage, setup.states.weights,
+                std::min(layers, layer + ahead) + ends);
+    emit_kept(sink, "gradients before reduction", stage, stage, setup.gradient_bytes(),
+              std::min(layers + ends, queue));
+  }
 }
 
 // Ours: gradients and updated weights pass through pinned slices, of a stage's share if that is
@@ -243,6 +299,7 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_copies(setup, sink);
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
+  emit_whole(setup, sink);
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) +
                      (setup.experts > 1) + (setup.model.context_parallel > 1) +
                      (setup.model.folded() && setup.expert_tensor > 1);

@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/megatron/offload.h"
 #include "backends/megatron/settings.h"
 #include "backends/megatron/setup.h"
 #include "core/base/multiples.h"
 
 namespace orch::megatron {
 namespace {
+
+using namespace pipeline;
 
 // Of so many nodes, those that have some expert of a token, if it chooses them at random; where its
 // router may only choose from some of them, those.
@@ -58,6 +61,7 @@ Setup::Setup(const backend::RunView& run)
   }
   if (engine.lean) model.make_lean(data);
   model.core = engine.core, model.eager = engine.eager;
+  model.keeps_gathered = engine.takes_keep_gathered && settings.keep_gathered(run);
   model.overheads *= engine.overheads;
   asks_sequence_parallel = settings.sequence_parallel(run);
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;
@@ -67,18 +71,23 @@ Setup::Setup(const backend::RunView& run)
   dtype = settings.dtype(run).data();
   zero_stage = settings.zero_stage(run);
   offload_optimizer = settings.offload(run) == "optimizer";
+  offload_activations = settings.offload_activations(run);
+  offload_layers = settings.offload_layers(run), offload_modules = settings.offload_modules(run);
+  if (offload_activations)
+    away_modules = backend::parse_modules(offload_modules, kOffloaded).modules;
   fp32_accumulate = settings.fp32_accumulate(run);
   states = backend::states(dtype, settings.optimizer(run), model);
   copied_gradients = engine.copies_fp16 && !fp32_accumulate && std::string_view(dtype) == "fp16";
   const bool keeps_made = engine.made == Made::as_asked     ? !fp32_accumulate
-                          : engine.made == Made::if_sharded ? zero_stage == 1
+                          : engine.made == Made::if_sharded ? zero_stage > 0
                                                             : data > 1;
   if (!keeps_made) states.gradients = 4;
   vocab_multiple = settings.vocab_multiple(run);
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
   overlap_grad_reduce = settings.overlap_grad_reduce(run) ||
-                        (engine.reduces_under_backward && (zero_stage == 0 || !fp32_accumulate));
-  overlap_param_gather = settings.overlap_param_gather(run);
+                        (engine.reduces_under_backward && (zero_stage == 0 || !fp32_accumulate)) ||
+                        scatters_each();  // Megatron-FSDP does, whatever is asked for
+  overlap_param_gather = settings.overlap_param_gather(run) || zero_stage == 3;
   asks_fill_bubbles = settings.fill_bubbles(run);
   fill_bubbles = asks_fill_bubbles && pipeline > 1 && chunks == 1;
   if (settings.launch_blocking(run)) {
@@ -110,7 +119,7 @@ struct Spec final : backend::SetupSpec<Setup> {
   Spec()
       : SetupSpec("megatron", "0.1.0",
                   "Layers split over the GPUs of a node, stages over nodes, batches over both",
-                  {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO-1",
+                  {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO",
                     settings.all()}}) {}
 };
 

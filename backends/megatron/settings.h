@@ -56,6 +56,11 @@ struct Settings : plan::CommonSettings {
       "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
       "--tp-comm-overlap (planned, not trained here)",
       false};
+  Flag keep_gathered{"keep_gathered",
+                     "with engine = 'nanotron' what sequence_parallel gathered for a product is "
+                     "kept for backward, "
+                     "not gathered again (tp_recompute_allgather there; planned, not trained here)",
+                     false};
   Choice recompute{"recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
   Text recompute_modules{
       "recompute_modules",
@@ -63,9 +68,30 @@ struct Settings : plan::CommonSettings {
       "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': "
       "core_attn (its inside alone)",
       ""};
-  Integer zero_stage{"zero_stage", "1 shards the optimizer over data-parallel ranks", 0, {0, 1}};
+  Integer zero_stage{"zero_stage",
+                     "1 shards the optimizer over data-parallel ranks; with engine = 'megatron' 2 "
+                     "gradients too and "
+                     "3 weights too, by Megatron-FSDP (planned, not trained here)",
+                     0,
+                     {0, 3}};
   Choice offload{
       "offload", "optimizer: its states live and are updated on the host", {"none", "optimizer"}};
+  Flag offload_activations{
+      "offload_activations",
+      "with engine = 'megatron' what layers keep goes to the host and comes back for backward "
+      "(planned, not trained here)",
+      false};
+  Integer offload_layers{
+      "offload_layers",
+      "with offload_activations the first so many layers whole; 0: all but the last",
+      0,
+      {0, 65536}};
+  Text offload_modules{
+      "offload_modules",
+      "with offload_activations not whole layers but the inputs of modules, such as "
+      "'core_attn+attn_proj': attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, expert_fc1, "
+      "moe_act",
+      ""};
   Flag fp32_accumulate{"fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter",
                        false};
   Flag fused_kernels{"fused_kernels", plan::common_settings.fused_kernels.doc, true};
@@ -96,11 +122,15 @@ struct Settings : plan::CommonSettings {
             engine,
             sequence_parallel,
             overlap_tensor,
+            keep_gathered,
             recompute,
             recompute_modules,
             dtype,
             zero_stage,
             offload,
+            offload_activations,
+            offload_layers,
+            offload_modules,
             fp32_accumulate,
             flash_attention,
             fused_kernels,

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "backends/megatron/engines.h"
-#include "backends/megatron/partition.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
 #include "core/price/backend/transformer.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::megatron {
+
+using orch::pipeline::Partition;
 
 // A run's settings, read once.
 struct Setup {
@@ -30,12 +32,15 @@ struct Setup {
   std::vector<std::int64_t>
       uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
   std::int64_t zero_stage;
+  bool offload_activations;
+  std::int64_t offload_layers;
+  std::uint32_t away_modules = 0;  // whose inputs go to the host; 0: all that a layer keeps
   bool offload_optimizer, fp32_accumulate, overlap_grad_reduce, overlap_param_gather, fill_bubbles;
   bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;
   const char* dtype;
   // As asked, whatever becomes of it here.
-  std::string_view stage_layers, partition_rule, recompute_modules;
+  std::string_view stage_layers, partition_rule, recompute_modules, offload_modules;
   bool asks_sequence_parallel, asks_fill_bubbles;
 
   backend::Group data_group() const { return {data, tensor}; }
@@ -47,10 +52,13 @@ struct Setup {
   backend::Group pipeline_group() const { return {pipeline, tensor * data}; }
   // The same tensor-parallel slice of the first and of the last stage.
   backend::Group ends_group() const { return {2, tensor * data * (pipeline - 1)}; }
-  // Of states of weights that such a group has: each rank keeps so large a part.
-  double shards(const backend::Group& group) const {
-    return zero_stage == 1 ? static_cast<double>(group.size) : 1;
+  // Of states of weights that such a group has each rank keeps so large a part of what is sharded
+  // from this stage on: 1 the optimizer, 2 gradients, 3 weights.
+  double shards(const backend::Group& group, std::int64_t from_stage = 1) const {
+    return zero_stage >= from_stage ? static_cast<double>(group.size) : 1;
   }
+  // Gradients are sharded, and so reduced with every micro-batch.
+  bool scatters_each() const { return zero_stage > 1; }
   double shards() const { return shards(data_group()); }
   const backend::Transformer& layer() const { return mixed ? *mixed : model; }
   std::int64_t layers_of(std::int64_t stage, std::int64_t chunk) const {

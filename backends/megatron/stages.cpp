@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-#include "backends/megatron/partition.h"
 #include "backends/megatron/settings.h"
 #include "backends/runtime/step/settings.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::megatron {
 
 using namespace train;
+using namespace pipeline;
 
 std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
   const auto chunks = settings.interleave(run), stages = run.layout.pipeline_parallel;

@@ -1,15 +1,40 @@
 #include <array>
 #include <span>
 
+#include "backends/megatron/offload.h"
 #include "backends/megatron/setup.h"
+#include "core/price/backend/handover.h"
 
 namespace orch::megatron {
 namespace {
 
 using namespace backend;
 
+// When whole weights are gathered with zero_stage = 3. A layer's are freed behind its forward;
+// recomputation and backward follow each other, so one gather serves both. What is in no layer
+// stays until its micro-batch is done.
+constexpr Passes kOfLayers{1, 0, 1, 0}, kOfEnds{1, 0, 0, 0};
+
+// Megatron-FSDP: gradients go to those that keep their shards with every micro-batch, layer by
+// layer.
+void emit_scatter(const Setup& setup, double params, Passes gathers, WorkSink& sink,
+                  const Group& group) {
+  const auto add = [&](const char* name, std::uint32_t which, double each, Passes passes,
+                       std::uint32_t hidden) {
+    sink.op(during(collective(name, which, each * params, group), passes, hidden),
+            [&] { return say(each, " B x ", params, " params over ", group.size, " ranks"); });
+  };
+  const double weights = setup.states.weights;
+  add("gradient reduce-scatter", ORCH_REDUCE_SCATTER, setup.gradient_bytes(), {0, 0, 1, 0},
+      setup.overlap_grad_reduce);
+  if (setup.zero_stage == 3)
+    add("weight all-gather", ORCH_ALL_GATHER, weights, gathers, setup.overlap_param_gather);
+  else
+    add("weight all-gather", ORCH_ALL_GATHER, weights, {0, 0, 0, 1},
+        setup.overlap_param_gather ? ORCH_UNDER_FORWARD : ORCH_OPEN);
+}
+
 void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Group& group) {
-  if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
   const double calls =
       params / (setup.zero_stage == 0 ? setup.engine.whole_bucket : setup.engine.bucket);
@@ -49,20 +74,31 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
   emit_moved(ORCH_COPY, "updated weights to device", states.weights, shard, step, sink, lean);
 }
 
-// What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
-// per step.
-void emit_training(const Setup& setup, double params, WorkSink& sink, const Group& group) {
-  if (setup.micro_batches > 1) {
-    // Ours adds within the product: the sum alone is read and written.
-    const double each = (setup.model.lean ? 0 : setup.states.weights) + 2 * setup.gradient_bytes();
-    sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
-            [&] { return say(each, " B x ", params, " params"); });
-  }
-  emit_reduction(setup, params, sink, group);
+// Ours adds within the product: the sum alone is read and written. Megatron-FSDP copies what
+// backward made to what is sent, and adds what arrives to the shard.
+void emit_accumulation(const Setup& setup, double params, WorkSink& sink, const Group& group) {
+  const double made = setup.model.lean ? 0 : setup.states.weights, sum = setup.gradient_bytes();
+  const Passes backward{0, 0, 1, 0};
+  if (setup.scatters_each())
+    emit_moved(ORCH_MEMORY, "gradients to what is sent", made + sum, params, backward, sink);
+  if (setup.micro_batches > 1)
+    emit_moved(ORCH_MEMORY, "gradient accumulation", (setup.scatters_each() ? sum : made) + 2 * sum,
+               params / setup.shards(group, 2), backward, sink);
+}
+
+// What every parameter of a rank brings along: accumulation per micro-batch; reduction per step, or
+// with each of them; update per step.
+void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& sink,
+                   const Group& group) {
+  emit_accumulation(setup, params, sink, group);
+  if (group.size > 1 && setup.scatters_each())
+    emit_scatter(setup, params, gathers, sink, group);
+  else if (group.size > 1)
+    emit_reduction(setup, params, sink, group);
   emit_update(setup, params / setup.shards(group), sink);
 }
-void emit_training(const Setup& setup, double params, WorkSink& sink) {
-  emit_training(setup, params, sink, setup.data_group());
+void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& sink) {
+  emit_training(setup, params, gathers, sink, setup.data_group());
 }
 
 // With sequence parallelism each rank has seen its own rows of what all of them have: those
@@ -96,16 +132,6 @@ void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
       });
 }
 
-void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& sink) {
-  // Each tensor-parallel rank sends its slice, and the receivers gather over the faster links
-  // inside their node (Narayanan et al. 2021, scatter/gather).
-  const auto& model = setup.model;
-  const double bytes = model.element * model.sbh() / model.tensor_parallel;
-  sink.op(during(collective(name, ORCH_SEND, bytes, setup.pipeline_group()), passes), [&] {
-    return say(model.element, " B x s*b*h / t = ", Size{bytes}, " to the neighbouring stage");
-  });
-}
-
 // Who receives a share of the rows gathers the others' inside its node.
 void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
   const auto& model = setup.model;
@@ -130,13 +156,24 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
 
 enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
 
+// Under the products of the layers beside it: of those that go, as a share of all.
+void emit_offload(const Setup& setup, const Transformer& model, WorkSink& sink) {
+  const double each = layer_away(setup, model), layers = setup.model.layers;
+  if (each == 0) return;
+  const double share = setup.away_modules == 0 ? layers_away(setup, layers) / layers : 1;
+  sink.op(
+      during(moved(ORCH_COPY, "activations to host and back", each * share), {1, 0, 1, 0}, true),
+      [&] { return say(share, " of the layers x ", Size{each}, " each way"); });
+}
+
 void emit_layers(const Setup& setup, const char* name, const Transformer& model, double experts,
                  WorkSink& sink) {
   sink.block(name);
   emit_layer(model, sink);
+  emit_offload(setup, model, sink);
   emit_sums(setup, layer_statistics(model), sink);
-  emit_training(setup, model.layer_params() - experts, sink);
-  if (experts > 0) emit_training(setup, experts, sink, setup.expert_group());
+  emit_training(setup, model.layer_params() - experts, kOfLayers, sink);
+  if (experts > 0) emit_training(setup, experts, kOfLayers, sink, setup.expert_group());
   emit_shared_gradients(setup, model.shared_params(), sink, model.head_norm_params());
 }
 
@@ -150,7 +187,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_layers(setup, "layer", setup.layer(), setup.dealt_params(), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
-  emit_training(setup, words + model.first_params(), sink);
+  emit_training(setup, words + model.first_params(), kOfEnds, sink);
   emit_shared_gradients(
       setup, model.sizes.position_params() + norms * (model.sizes.embedding_norm ? 1 : 0), sink);
   emit_tied_reduction(setup, sink);
@@ -158,16 +195,16 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_tied_statistics(setup, of_words, sink);
   sink.block("LM head");
   emit_head(model, sink);
-  emit_training(setup, model.last_params() + (has_head ? words : 0), sink);
+  emit_training(setup, model.last_params() + (has_head ? words : 0), kOfEnds, sink);
   emit_shared_gradients(setup, norms, sink);
   emit_tied_reduction(setup, sink);
   emit_sums(setup, 2 + (has_head ? of_words : 0), sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
-  emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
+  emit_send(model, sink, "send activations", {1, 0, 0, 0}, setup.pipeline_group());
   emit_arrival(setup, {0, 0, 1, 0}, sink);  // of the gradient that comes back
   sink.block("to previous stage");
-  emit_send(setup, "send gradients", {0, 0, 1, 0}, sink);
+  emit_send(model, sink, "send gradients", {0, 0, 1, 0}, setup.pipeline_group());
   emit_arrival(setup, {1, 0, 0, 0}, sink);
   sink.block("pipeline");
   sink.op(during(make_op(ORCH_STAGE_OVERHEAD, "stage overhead"), {1, 0, 1, 0}),
@@ -179,15 +216,15 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   const bool first = stage == 0, last = stage == setup.pipeline - 1;
+  const auto sent = handovers(setup.pipeline, setup.chunks, stage);
   const auto v = static_cast<double>(setup.chunks);
   std::array<double, kBlocks> counts{};
   counts[kLayer] = static_cast<double>(setup.layers_on(stage));
   counts[kDense] = static_cast<double>(setup.dense_on(stage));
   counts[kWords] = first;
   counts[kHead] = last;
-  // Interleaved, the last stage's chunks but one go on to the first stage, and back.
-  counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
-  counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
+  counts[kToNext] = sent.to_next;
+  counts[kToPrevious] = sent.to_previous;
   counts[kStage] = setup.pipeline > 1 && setup.engine.waits_at_stages ? v : 0;
   counts[kStep] = 1;
   return counts;

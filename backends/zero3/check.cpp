@@ -32,6 +32,43 @@ void check_offload(const Setup& setup, Problems& problems) {
                     "try offload_fraction = 1 or optimizer = 'adamw'");
 }
 
+// Beside FSDP, as torchtitan has it.
+void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) {
+  const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
+  if (!setup.staged()) {
+    if (v > 1)
+      problems.reject("interleave", say("interleave = ", v, " needs a pipeline, not one stage"),
+                      "try interleave = 1, or a pipeline_parallel of 2 or more");
+    return;
+  }
+  if (setup.model.lean)
+    problems.reject("pipeline_parallel", "our own trainer has no pipeline beside FSDP",
+                    "try engine = 'framework', or megatron");
+  const auto items = setup.partition.items();
+  if (p * v > items)
+    problems.reject(v > 1 ? "interleave" : "pipeline_parallel",
+                    say(p * v, " parts of ", layers, " layers and 2 ends: some would have none"),
+                    say("try pipeline_parallel = ", std::min(p, items), " and interleave = 1"));
+  else if (setup.partition.loss() > 0)
+    problems.warn(
+        "pipeline_parallel",
+        say(layers, " layers and 2 ends in ", p * v, " parts: ", setup.partition.portion(),
+            " in the largest, ", Percent{setup.partition.loss()}, " of the time may be lost"),
+        say("try layers = ", round_up(items, p * v) - 2));
+  if (v > 1 && run->accumulate % p != 0)
+    problems.reject(
+        "interleave",
+        say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p),
+        say("try accumulate = ", round_up(run->accumulate, p)));
+  if (setup.model.sizes.tied)
+    problems.reject("pipeline_parallel", "torchtitan ties no words across a pipeline's stages",
+                    "try a model with a head of its own, or megatron");
+  if (setup.offload != Offload::none)
+    problems.reject("offload", "beside a pipeline weights stay on the device for the whole step",
+                    "try offload = 'none' or pipeline_parallel = 1");
+  check_bubble(run, v, problems);
+}
+
 void check_activations(const Setup& setup, Problems& problems) {
   if (setup.offload_activations && !setup.model.full())
     problems.reject("offload_activations", "there are no checkpoints without recomputation",
@@ -91,7 +128,7 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
 
 // Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step, ours in fp32.
 void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
-  if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1) return;
+  if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1 || setup.staged()) return;
   if (setup.shard_ranks < setup.ranks) return;
   const auto& states = setup.states;
   const double params = setup.params(), rounds = static_cast<double>(setup.micro_batches);
@@ -119,6 +156,7 @@ void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_attention(run, setup.model, problems);
   check_context(run, problems);
   check_offload(setup, problems);
+  check_pipeline(run, setup, problems);
   check_activations(setup, problems);
   check_tied(setup, problems);
   check_groups(run, setup, problems);

@@ -26,6 +26,8 @@ static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is 
 Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
   const auto near = run.partition->gpus_per_node / run.layout.tensor_parallel;
   const auto mode = mode_of(run, run.strategy->name, replicas, near);
+  if (run.layout.pipeline_parallel > 1)
+    throw Failed("bad_exit", "fsdp has no pipeline here: use megatron");
   if (mode.fsdp && mode.offload != Offload::none)
     throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
   if (replicas % mode.shard_ranks != 0)

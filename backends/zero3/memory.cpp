@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backends/zero3/setup.h"
+#include "core/train/pipeline/schedule.h"
 
 namespace orch::zero3 {
 namespace {
@@ -13,20 +14,20 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
 }
 
 // A framework's: sharded from the stage on that names them; on the host if offloaded.
-void emit_states(const Setup& setup, WorkSink& sink) {
-  const double params = setup.params();
+void emit_states(const Setup& setup, const Part& part, WorkSink& sink) {
+  const auto keep = [&](const char* name, double each, std::int64_t from_stage,
+                        std::uint32_t place = ORCH_DEVICE) {
+    emit_kept(sink, name, part.first, part.last, each, part.params, setup.shards(from_stage),
+              place);
+  };
   const bool host_optimizer = setup.offload != Offload::none;
-  if (setup.offload == Offload::full)
-    add(sink, "weights", setup.stored_weight(), params, setup.shards(3), ORCH_HOST_MEMORY);
-  else
-    add(sink, "weights", setup.stored_weight(), params, setup.shards(3));
-  if (!host_optimizer || setup.stage == 1)
-    add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
-  if (!host_optimizer)
-    return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", setup.fsdp ? setup.states.moments : 4 + setup.states.moments,
-      params, setup.shards(1), ORCH_HOST_MEMORY);
-  add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
+  keep("weights", setup.stored_weight(), 3,
+       setup.offload == Offload::full ? ORCH_HOST_MEMORY : ORCH_DEVICE);
+  if (!host_optimizer || setup.stage == 1) keep("gradients", setup.states.gradients, 2);
+  if (!host_optimizer) return keep("optimizer states", setup.optimizer_bytes(), 1);
+  keep("optimizer states", setup.fsdp ? setup.states.moments : 4 + setup.states.moments, 1,
+       ORCH_HOST_MEMORY);
+  keep("fp32 gradients", 4, 1, ORCH_HOST_MEMORY);
 }
 
 // Ours: units that live on the host have their states there, with offload = 'full' all of them;
@@ -115,6 +116,15 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
         ORCH_SETTLED);
 }
 
+// Beside a pipeline weights stay whole, and gradients are summed whole, in fp32, until the step's
+// last backward.
+void emit_staged_buffers(const Setup& setup, const Part& part, WorkSink& sink) {
+  if (setup.shard_ranks == 1) return;
+  emit_kept(sink, "gathered weights", part.first, part.last, setup.states.weights, part.params);
+  emit_kept(sink, "gradients before reduction", part.first, part.last, setup.states.gradients,
+            part.params);
+}
+
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   if (setup.model.lean) return emit_own_buffers(setup, sink);
   if (setup.shard_ranks == 1 && setup.offload != Offload::full) return;
@@ -127,9 +137,10 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   }
 }
 
-void emit_inputs(WorkSink& sink, const char* name, double count, double each, std::uint32_t place) {
+void emit_inputs(WorkSink& sink, const char* name, double count, double each, std::uint32_t place,
+                 std::int64_t stage = 0) {
   sink.memory(
-      name, 0, 0, count * each,
+      name, stage, stage, count * each,
       [&] { return say(count, " inputs x ", Size{each}, " = ", Size{count * each}); }, place);
 }
 
@@ -144,24 +155,74 @@ void emit_checkpoints(const Setup& setup, WorkSink& sink) {
   emit_inputs(sink, "activations on the host", layers - 1, each, ORCH_HOST_MEMORY);
 }
 
+// Of a pipeline's micro-batches in flight, and what each of them gave to the next stage, until its
+// gradient comes back.
+void emit_flight(const Setup& setup, std::int64_t stage, WorkSink& sink) {
+  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, false};
+  const auto chunks = static_cast<double>(pipeline::in_flight(shape, stage));
+  const double layers =
+      chunks * static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
+  const double each = setup.checkpoint_bytes();
+  const bool ends = stage + 1 == setup.pipeline && setup.chunks == 1;
+  if (!setup.model.full())
+    emit_activations(setup.model, sink, stage, stage, layers);
+  else
+    emit_inputs(sink, "activations", layers, each,
+                setup.offload_activations ? ORCH_HOST_MEMORY : ORCH_DEVICE, stage);
+  if (!ends) emit_inputs(sink, "outputs of the stage", chunks, each, ORCH_DEVICE, stage);
+}
+
+void emit_all_states(const Setup& setup, WorkSink& sink) {
+  if (setup.model.lean) return emit_own_states(setup, sink);
+  for (const auto& part : parts_of(setup)) emit_states(setup, part, sink);
+}
+
+void emit_all_activations(const Setup& setup, WorkSink& sink) {
+  if (!setup.staged()) return emit_checkpoints(setup, sink);
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) emit_flight(setup, stage, sink);
+}
+
+void emit_all_buffers(const Setup& setup, WorkSink& sink) {
+  if (!setup.staged()) return emit_buffers(setup, sink);
+  for (const auto& part : parts_of(setup)) emit_staged_buffers(setup, part, sink);
+}
+
 }  // namespace
 
+std::vector<Part> parts_of(const Setup& setup) {
+  if (!setup.staged()) return {{0, 0, setup.params()}};
+  const std::int64_t last = setup.pipeline - 1;
+  std::vector<Part> parts;
+  for (std::int64_t stage = 0; stage <= last; ++stage) {
+    const auto layers = static_cast<double>(setup.layers_on(stage));
+    const double params = layers * setup.model.layer_params() +
+                          (stage == 0 ? setup.front_params() : 0) +
+                          (stage == last ? setup.back_params() : 0);
+    const bool inside = stage > 1 && stage < last;
+    if (inside && parts.back().params == params)
+      parts.back().last = stage;
+    else
+      parts.push_back({stage, stage, params});
+  }
+  return parts;
+}
+
 void emit_memory(const Setup& setup, WorkSink& sink) {
-  if (setup.model.lean)
-    emit_own_states(setup, sink);
-  else
-    emit_states(setup, sink);
-  emit_checkpoints(setup, sink);
-  emit_peaks(setup.model, sink, 0);
+  const std::int64_t last = setup.pipeline - 1;
+  emit_all_states(setup, sink);
+  emit_all_activations(setup, sink);
+  emit_peaks(setup.model, sink, last);
   if (setup.model.narrow > 0)  // of the layer in use, and transposed
-    add(sink, "weights that products read", 2 * setup.model.narrow, setup.model.layer_params(), 1);
-  emit_buffers(setup, sink);
+    emit_kept(sink, "weights that products read", 0, last, 2 * setup.model.narrow,
+              setup.model.layer_params());
+  emit_all_buffers(setup, sink);
   const int shared = setup.shard_ranks > 1, mirrored = setup.shard_ranks < setup.ranks;
   // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for
   // gradients.
   const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1 && setup.ranks > 1) +
                   2 * shared + mirrored;
-  emit_communicators(sink, 0, setup.model.lean ? own : (setup.tensor > 1) + shared + mirrored);
+  const int others = (setup.tensor > 1) + shared + mirrored + setup.staged();
+  emit_communicators(sink, last, setup.model.lean ? own : others);
 }
 
 }  // namespace orch::zero3

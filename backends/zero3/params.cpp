@@ -14,6 +14,11 @@ Setup::Setup(const backend::RunView& run)
     model.make_lean(shard_ranks);
     model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
   }
+  if (fsdp) pipeline = run->pipeline_parallel, chunks = settings.interleave(run);
+  if (staged()) {
+    keeps_all = true;
+    partition = {run.model().layers, pipeline * chunks, true};
+  }
   fp32_reduce = settings.reduce_dtype(run) == "fp32";
   offload_activations = settings.offload_activations(run);
   scatters_twice = settings.tied_scatter(run) == "twice";
@@ -33,8 +38,8 @@ struct Spec final : backend::SetupSpec<Setup> {
             {{"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
               all.with_common({all.offload, all.offload_fraction, all.prefetch})},
              {"fsdp", "fully sharded data parallelism as in PyTorch",
-              all.with_common(
-                  {all.sharding, all.hybrid_shard_group, all.fsdp_offload, all.prefetch})},
+              all.with_common({all.sharding, all.hybrid_shard_group, all.pipeline_parallel,
+                               all.interleave, all.fsdp_offload, all.prefetch})},
              {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
               all.with_common({all.stage, all.offload, all.offload_fraction, all.prefetch})}}) {}
 };

@@ -28,6 +28,12 @@ struct Settings : plan::CommonSettings {
                              0,
                              {0, 65536},
                              {"sharding", "hybrid"}};
+  Integer pipeline_parallel{"pipeline_parallel",
+                            "stages that the layers are dealt to, beside FSDP as in torchtitan: "
+                            "weights are gathered once "
+                            "per step and stay (planned, not trained here)",
+                            1, plan::kManyRanks};
+  Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
   Choice fsdp_offload{"offload",
                       "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",
                       {"none", "full"}};

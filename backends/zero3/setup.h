@@ -5,6 +5,7 @@
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
 #include "core/price/backend/transformer.h"
+#include "core/train/pipeline/partition.h"
 
 namespace orch::zero3 {
 
@@ -19,14 +20,26 @@ struct Setup : Mode {
   backend::Transformer model;
   backend::States states;
   std::int64_t micro_batches = 1;
-  std::int64_t ranks = 1;     // all of them
-  std::int64_t tensor = 1;    // ranks that share each layer
+  std::int64_t ranks = 1;   // all of them
+  std::int64_t tensor = 1;  // ranks that share each layer
+  std::int64_t pipeline = 1, chunks = 1;
+  orch::pipeline::Partition partition = {};  // of all chunks; the ends count as a layer each
   bool fp32_reduce = false;   // gradients travel in fp32, not in the type of the products
   bool fp32_weights = false;  // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
   bool scatters_twice = false;  // the words' gradient
   const char* dtype = "bf16";
 
+  // Beside a pipeline, FSDP's weights are gathered for a step's first forward and gradients reduced
+  // when its last backward is done (PyTorch's pipelining, which torchtitan leaves at its default).
+  bool staged() const { return pipeline > 1; }
+  std::int64_t layers_on(std::int64_t place) const {
+    if (!staged()) return whole_layers();
+    std::int64_t sum = 0;
+    for (; place < pipeline * chunks; place += pipeline) sum += partition.layers_on(place);
+    return sum;
+  }
+  backend::Group pipeline_group() const { return {pipeline, tensor * ranks}; }
   backend::Group shard_group() const { return {shard_ranks, tensor}; }
   backend::Group replica_group() const { return {ranks / shard_ranks, tensor * shard_ranks}; }
   double shards(std::int64_t from_stage) const {
@@ -68,6 +81,9 @@ struct Setup : Mode {
     return model.last_params() + model.head_params() +
            (model.lean ? model.head_padding_params() : 0);
   }
+  // What the first stage has beside its layers, and the last one.
+  double front_params() const { return end_params() - (staged() ? behind_params() : 0); }
+  double back_params() const { return staged() ? behind_params() : 0; }
   std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }
   // Bytes of a gradient on its way. Our own trainer sends whole ones in the type of their sum.
@@ -77,6 +93,13 @@ struct Setup : Mode {
   double stored_weight() const { return fp32_weights ? 4 : states.weights; }
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };
+
+// Stages that have the same parameters.
+struct Part {
+  std::int64_t first = 0, last = 0;
+  double params = 0;
+};
+std::vector<Part> parts_of(const Setup& setup);
 
 void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 void emit_work(const Setup& setup, backend::WorkSink& sink);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "backends/zero3/setup.h"
+#include "core/price/backend/handover.h"
 
 namespace orch::zero3 {
 namespace {
@@ -32,7 +34,12 @@ struct Emitter {
   }
 };
 
-double in_backward(bool yes) { return yes ? 1 : 0; }
+// A framework's: for each forward, and for backward where weights were freed; beside a pipeline
+// once per step.
+Passes gathers(const Setup& setup, bool freed) {
+  if (setup.staged()) return {0, 0, 0, 1};
+  return {1, 0, freed ? 1.0 : 0.0, 0};
+}
 
 // Our own trainer gathers nothing that is still there: the last layers of forward are the first of
 // backward, and back again; the embedding's stays for a step (for a micro-batch, as FSDP has it).
@@ -53,14 +60,17 @@ Passes own_end_gathers(const Setup& setup) {
 void emit_gather(Emitter& emit, double params, double away, Passes passes, bool ahead = true) {
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
+  const std::uint32_t under = !hidden          ? ORCH_OPEN
+                              : setup.staged() ? ORCH_UNDER_FORWARD
+                                               : ORCH_HIDDEN;
   if (setup.offload == Offload::full)
     emit.move(ORCH_COPY, "weights to device", setup.stored_weight(),
               away * params / setup.shards(3), passes, hidden && !setup.waits_for_copies());
   emit.exchange("weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
-                setup.shard_group(), passes, hidden);
+                setup.shard_group(), passes, under);
 }
 
-// Stage 1 reduces once per step, stages 2 and 3 after every micro-batch.
+// Stage 1 reduces once per step, as a pipeline does, stages 2 and 3 after every micro-batch.
 void emit_scatter(Emitter& emit, double params, Passes passes) {
   const auto& setup = emit.setup;
   emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, setup.sent_gradient(), params,
@@ -69,7 +79,8 @@ void emit_scatter(Emitter& emit, double params, Passes passes) {
 
 void emit_reduction(Emitter& emit, double params) {
   const auto& setup = emit.setup;
-  const Passes passes = setup.stage == 1 ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
+  const bool once = setup.stage == 1 || setup.staged();
+  const Passes passes = once ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
   const bool lean = setup.model.lean;
   const double each = setup.sent_gradient();
   emit_scatter(emit, params, passes);
@@ -99,7 +110,7 @@ void emit_accumulation(Emitter& emit, double params, double away) {
   if (setup.model.lean) return emit_own_accumulation(emit, params, away);
   if (setup.micro_batches == 1 || (setup.offload != Offload::none && setup.stage > 1)) return;
   emit.move(ORCH_MEMORY, "gradient accumulation", setup.states.accumulate_traffic(),
-            params / setup.shards(2), {0, 0, 1, 0});
+            params / (setup.staged() ? 1 : setup.shards(2)), {0, 0, 1, 0});
 }
 
 // Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two
@@ -198,7 +209,7 @@ void emit_head_norms(const Setup& setup, WorkSink& sink) {
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   Emitter emit{setup, sink};
   const auto& model = setup.model;
-  const double ends = setup.end_params();
+  const double ends = setup.front_params();
   const bool lean = model.lean;
   sink.block("layer");
   emit_layer(model, sink);
@@ -211,7 +222,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
               model.layer_params(), {1, 0, 1, 0});
   if (setup.stage == 3)
     emit_gather(emit, model.layer_params(), setup.layers_away(),
-                lean ? own_gathers(setup) : Passes{1, 0, in_backward(!setup.keeps_all), 0});
+                lean ? own_gathers(setup) : gathers(setup, !setup.keeps_all));
   emit_training(emit, model.layer_params(), setup.layers_away());
   emit_sums(setup, layer_statistics(model), sink);
   emit_head_norms(setup, sink);
@@ -219,8 +230,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_embedding(model, sink);
   if (setup.stage == 3)
     emit_gather(emit, ends, setup.ends_away(),
-                lean ? own_end_gathers(setup)
-                     : Passes{1, 0, in_backward(!setup.keeps_all && !setup.fsdp), 0},
+                lean ? own_end_gathers(setup) : gathers(setup, !setup.keeps_all && !setup.fsdp),
                 !lean);
   emit_training(emit, ends, setup.ends_away());
   if (lean && setup.scatters_twice) emit_words_again(emit, ends - model.last_params());
@@ -230,17 +240,36 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
   if (setup.stage == 3 && !setup.fsdp && !lean && model.sizes.tied)
     emit_gather(emit, model.embedding_params(), setup.ends_away(), {1, 0, 0, 0});
+  if (setup.staged()) {
+    emit_gather(emit, setup.back_params(), 0, gathers(setup, false));
+    emit_training(emit, setup.back_params(), 0);
+  }
   sink.block("all ranks");
   emit_agreement(model, sink, {setup.tensor * setup.ranks, 1});
+  if (!setup.staged()) return;
+  sink.block("to next stage");
+  emit_send(model, sink, "send activations", {1, 0, 0, 0}, setup.pipeline_group());
+  sink.block("to previous stage");
+  emit_send(model, sink, "send gradients", {0, 0, 1, 0}, setup.pipeline_group());
 }
 
 }  // namespace
 
 void emit_work(const Setup& setup, WorkSink& sink) {
-  sink.schedule(
-      {sizeof(orch_schedule), setup.model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
+  sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
+                 setup.chunks, setup.dtype, 0});
   emit_blocks(setup, sink);
-  sink.stages(0, 0, std::array{setup.model.layers, 1.0, 1.0, 1.0});
+  for (const auto& part : parts_of(setup)) {
+    const auto sent = handovers(setup.pipeline, setup.chunks, part.first);
+    const double front = part.first == 0, back = part.last == setup.pipeline - 1;
+    const std::array counts{static_cast<double>(setup.layers_on(part.first)),
+                            front,
+                            back,
+                            1.0,
+                            sent.to_next,
+                            sent.to_previous};
+    sink.stages(part.first, part.last, std::span(counts).first(setup.staged() ? 6 : 4));
+  }
 }
 
 }  // namespace orch::zero3

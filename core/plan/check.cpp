@@ -260,6 +260,9 @@ std::string cannot_train(const Run& run) {
   if (run.layout.context_parallel > 1)
     return "context_parallel is planned and estimated, not trained";
   if (is_narrow(run.dtype())) return run.dtype() + " is planned and estimated, not trained";
+  const auto& sharded = run.setting("zero_stage");  // of megatron
+  if (const auto* stage = std::get_if<std::int64_t>(&sharded); stage && *stage > 1)
+    return fmt::format("zero_stage = {} is planned and estimated, not trained", *stage);
   return "";
 }
 

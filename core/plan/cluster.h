@@ -147,6 +147,7 @@ struct Seen {
     Span gpus, params;
   };
   std::map<std::string, Sizes> devices;  // of software: by the GPU that rows ran on
+  std::vector<std::string> machines;     // of software: that rows ran on, as "jean-zay/a100"
   using Settings =
       std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
   Settings settings;

@@ -245,7 +245,12 @@ function common.refuse_megatron()
   common.refuse_unless(settings.prefetch, 1, "prefetch")
   common.refuse_unless(settings.reduce_dtype, "dtype", "reduce_dtype")
   common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
-  common.refuse_unless(settings.offload_activations, false, "offload_activations")
+  if framework.name ~= "megatron-lm" then
+    common.refuse_unless(settings.offload_activations, false, "offload_activations")
+    if (settings.zero_stage or 0) > 1 then
+      refuse("zero_stage", "gradients and weights are sharded by Megatron-FSDP, which Megatron-LM has", "use zero_stage = 1")
+    end
+  end
   common.refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")
   if settings.dtype == "tf32" then
     refuse("dtype", framework.name .. " has no flag for tf32", "use bf16 or fp32")

@@ -10,6 +10,7 @@ return {
     if run.strategy ~= "fsdp" and run.strategy ~= "zero3" then
       refuse("strategy", "FSDP shards over data-parallel ranks", "use fsdp { ... } or zero3 { ... }")
     end
+    if run.pipeline_parallel > 1 then refuse("pipeline_parallel", "accelerate has no pipeline beside FSDP", "use 1") end
     refuse_unless(settings.prefetch, 1, "prefetch", "FSDP2 gathers one layer ahead")
     refuse_unless(settings.offload_activations, false, "offload_activations")
     refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")

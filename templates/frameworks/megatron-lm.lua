@@ -59,35 +59,45 @@ local function pipeline(argv)
   end
 end
 
+-- What Megatron-FSDP shards, in its own words; nil where nothing but the optimizer is.
+local function fsdp_strategy()
+  if run.strategy == "zero3" or run.strategy == "fsdp" then
+    return settings.sharding == "grad_op" and "optim_grads" or "optim_grads_params"
+  end
+  return ({ [2] = "optim_grads", [3] = "optim_grads_params" })[settings.zero_stage]
+end
+
 -- Who holds weights, gradients and the optimizer's states.
 local function sharding(argv)
-  local full = run.strategy == "zero3" or run.strategy == "fsdp"
+  local kept = fsdp_strategy()
   if run.strategy == "deepspeed" then
     refuse("strategy", "DeepSpeed's stages are DeepSpeed's", "use framework = \"hf-deepspeed\" or fsdp { ... }")
-  elseif full then
-    local kept = settings.sharding == "grad_op" and "optim_grads" or "optim_grads_params"
+  elseif kept then
+    if run.strategy == "fsdp" and run.pipeline_parallel > 1 then
+      refuse("pipeline_parallel", "beside a pipeline fsdp is planned as torchtitan has it", "use megatron { zero_stage = 3 }")
+    end
     refuse_unless(settings.sharding ~= "hybrid" or settings.sharding, true, "sharding", "use full or grad_op")
     if at_least("0.14") then
       add(argv, "--use-megatron-fsdp", "--data-parallel-sharding-strategy", kept, "--ckpt-format", "fsdp_dtensor")
     elseif at_least("0.12") then
       add(argv, "--use-custom-fsdp", "--data-parallel-sharding-strategy", kept)
     else
-      refuse("strategy", "Megatron-LM shards weights from 0.12 on", "use megatron { zero_stage = 1 }, or a later version")
+      refuse(run.strategy == "megatron" and "zero_stage" or "strategy", "Megatron-LM shards weights and gradients from 0.12 on", "use megatron { zero_stage = 1 }, or a later version")
     end
     add(argv, "--use-distributed-optimizer", "--no-gradient-accumulation-fusion")
   elseif settings.zero_stage == 1 then
     add(argv, "--use-distributed-optimizer")
   end
-  if settings.overlap_grad_reduce or (run.strategy ~= "megatron" and settings.overlap) then
+  if settings.overlap_grad_reduce or run.strategy == "megatron" and kept or (run.strategy ~= "megatron" and settings.overlap) then
     add(argv, "--overlap-grad-reduce")
   end
   if settings.overlap_param_gather then
     add(argv, "--overlap-param-gather")
-    if not settings.overlap_grad_reduce then
+    if not settings.overlap_grad_reduce and not kept then
       refuse("overlap_param_gather", "it needs overlap_grad_reduce", "set overlap_grad_reduce = true")
     end
   end
-  return full
+  return kept ~= nil
 end
 
 local function offload(argv)
@@ -112,6 +122,24 @@ local function listed(text)
     end
   end
   return words
+end
+
+-- What layers keep between forward and backward: whole ones, or the inputs of modules; true for
+-- these, for which Transformer Engine must be told not to move weights.
+local function offload_activations(argv)
+  if run.strategy ~= "megatron" or not settings.offload_activations then
+    refuse_unless(settings.offload_activations, false, "offload_activations")
+    return false
+  end
+  local modules, layers = settings.offload_modules, settings.offload_layers
+  if not at_least("0.16") then
+    refuse("offload_activations", "Megatron-LM is told to from 0.16 on", "leave it out, or use a later version")
+  elseif modules == "" then
+    add(argv, "--cpu-offloading-num-layers", layers > 0 and layers or model.layers - 1)
+  else
+    add(argv, "--fine-grained-activation-offloading", "--offload-modules", table.unpack(listed(modules)))
+  end
+  return modules ~= ""
 end
 
 local function kernels(argv)
@@ -193,6 +221,7 @@ return {
     megatron_training(argv)
     kernels(argv)
     offload(argv)
+    local modules = offload_activations(argv)
     data(argv)
     add(argv, "--exit-signal-handler")
     if at_least("0.5") then add(argv, "--log-throughput") end
@@ -213,6 +242,7 @@ return {
       argv = argv,
       needs = { MEGATRON_LM = "the folder of a checkout of Megatron-LM" },
       environment = { CUDA_DEVICE_MAX_CONNECTIONS = not fsdp and "1" or nil,
+                      NVTE_CPU_OFFLOAD_V1 = modules and "1" or nil,
                       PYTORCH_CUDA_ALLOC_CONF = "expandable_segments:True" },
       version = { "env", expand "PYTHONPATH=$MEGATRON_LM", "python3", "-c",
                   "import megatron.core as m; print(m.__version__)" },
@@ -221,7 +251,9 @@ return {
                ["--use-distributed-optimizer"] = "zero_stage", ["--recompute-granularity"] = "recompute",
                ["--recompute-activations"] = "recompute", ["--overlap-grad-reduce"] = "overlap_grad_reduce",
                ["--train-samples"] = "steps", ["--rampup-batch-size"] = "batch.rampup",
-               ["--use-torch-fsdp2"] = "strategies", ["--use-tp-pp-dp-mapping"] = "the order of ranks",
+               ["--use-torch-fsdp2"] = "strategies", ["--use-megatron-fsdp"] = "zero_stage",
+               ["--data-parallel-sharding-strategy"] = "zero_stage", ["--cpu-offloading-num-layers"] = "offload_activations",
+               ["--fine-grained-activation-offloading"] = "offload_activations", ["--offload-modules"] = "offload_modules", ["--use-tp-pp-dp-mapping"] = "the order of ranks",
                ["--untie-embeddings-and-output-weights"] = "model.tied" },
     }
   end,

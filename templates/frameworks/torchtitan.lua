@@ -70,18 +70,24 @@ local function parallelism()
     data_parallel_replicate_degree = mirrors, data_parallel_shard_degree = shards,
     tensor_parallel_degree = run.tensor_parallel, pipeline_parallel_degree = run.pipeline_parallel,
     context_parallel_degree = run.context_parallel,
-    fsdp_reshard_after_forward = settings.sharding == "grad_op" and "never" or "always",
+    -- Beside a pipeline "default" leaves weights where they are.
+    fsdp_reshard_after_forward = settings.sharding == "grad_op" and "never" or
+      run.pipeline_parallel > 1 and "default" or "always",
   }
   if run.tensor_parallel > 1 and settings.sequence_parallel == false then
     unequal("sequence_parallel", "torchtitan shards norms along the sequence wherever tensors are shared", "set sequence_parallel = true")
   end
   if run.pipeline_parallel > 1 then
     local chunks = settings.interleave or 1
-    if model.layers % (run.pipeline_parallel * chunks) ~= 0 then
-      refuse("interleave", "torchtitan cuts layers into equal stages", "use pipeline_parallel * interleave that divides the layers")
+    -- It counts embedding and head as a layer each, and stages by how many a stage may have.
+    local parts, items = run.pipeline_parallel * chunks, model.layers + 2
+    local each = (items + parts - 1) // parts
+    if (items + each - 1) // each ~= parts then
+      refuse("interleave", string.format("torchtitan cuts %d layers and two ends into parts of %d, which are not %d", model.layers,
+             each, parts), "use another pipeline_parallel or interleave")
     end
     out.pipeline_parallel_schedule = chunks > 1 and "Interleaved1F1B" or "1F1B"
-    out.pipeline_parallel_layers_per_stage = model.layers // (run.pipeline_parallel * chunks)
+    out.pipeline_parallel_layers_per_stage = each
     out.pipeline_parallel_microbatch_size = run.micro_batch
   end
   return out

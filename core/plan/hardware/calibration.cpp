@@ -85,7 +85,7 @@ plan::Seen::Sizes read_sizes(const Field& field) {
 plan::Seen read_seen(const Field& field) {
   std::vector<std::string> known{"rows"};
   for (const auto& span : plan::kSeenSpans) known.emplace_back(span.name);
-  known.insert(known.end(), {"stacks", "devices", "settings", "of_stack"});
+  known.insert(known.end(), {"stacks", "devices", "machines", "settings", "of_stack"});
   const Map map(field, known);
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
@@ -97,6 +97,7 @@ plan::Seen read_seen(const Field& field) {
     const Map said(*devices);
     for (const auto& [gpu, sizes] : said.entries()) seen.devices[gpu] = read_sizes(sizes);
   }
+  if (const auto* machines = map.find("machines")) seen.machines = machines->texts();
   if (const auto* settings = map.find("settings")) seen.settings = read_settings(*settings);
   if (const auto* of_stack = map.find("of_stack")) {
     const Map said(*of_stack);

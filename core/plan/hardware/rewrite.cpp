@@ -115,6 +115,7 @@ std::string seen_text(const plan::Seen& seen) {
   if (!seen.stacks.empty()) out += fmt::format(", stacks: [{}]", join(seen.stacks, ", "));
   if (!seen.devices.empty())
     out += fmt::format(", devices: {{ {} }}", join(mapped(seen.devices, device_text), ", "));
+  if (!seen.machines.empty()) out += fmt::format(", machines: [{}]", join(seen.machines, ", "));
   if (!seen.settings.empty()) out += ", settings: " + settings_text(seen.settings);
   std::vector<std::string> of_stack;
   for (const auto& [stack, settings] : seen.of_stack)

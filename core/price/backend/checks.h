@@ -122,6 +122,21 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
                   say("try tensor_parallel = ", divisor_below(node, t)));
 }
 
+// A pipeline that has fewer micro-batches than stages.
+inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& problems) {
+  const std::int64_t p = run->pipeline_parallel, m = run->accumulate;
+  if (m >= p) return;
+  // Idle slots of 1F1B, Narayanan et al. 2021: P - 1 of them, in units of one of the v chunks.
+  const double idle = static_cast<double>(p - 1);
+  const double busy = static_cast<double>(m * chunks);
+  problems.warn("accumulate",
+                say(m, " micro-batches on ", p, " stages: the pipe is never full, ",
+                    Percent{idle / (idle + busy)}, " of the step is idle"),
+                say("try accumulate = ", 4 * p, " (global_batch = ",
+                    4 * p * run->micro_batch * run->data_parallel, ") or pipeline_parallel = ",
+                    divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
+}
+
 // Hundreds of micro-batches summed in bf16 lose what the small ones add: eight bits of mantissa.
 inline void check_gradient_sum(std::string_view dtype, double gradient_bytes,
                                std::int64_t micro_batches, const char* fix, Problems& problems) {

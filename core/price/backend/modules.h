@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/price/backend/experts.h"
@@ -31,13 +32,14 @@ struct ModuleList {
   std::uint32_t modules = 0;
   std::string_view unknown;  // the first word that is not a module
 };
-inline ModuleList parse_modules(std::string_view text) {
+inline ModuleList parse_modules(std::string_view text,
+                                std::span<const ModuleName> modules = kModules) {
   ModuleList list;
   while (!text.empty()) {
     const auto end = text.find('+');
     const auto word = text.substr(0, end);
     std::uint32_t found = 0;
-    for (const auto& each : kModules)
+    for (const auto& each : modules)
       if (each.name == word) found = each.module;
     if (found == 0 && list.unknown.empty()) list.unknown = word.empty() ? "+" : word;
     list.modules |= found;

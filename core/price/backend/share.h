@@ -76,6 +76,8 @@ struct Transformer {
   // products (since 0.13), so that what the second one gives need not be kept; softmax gives 16
   // bits, which are kept once.
   bool core = false;
+  // What sequence parallelism gathered for a product is kept for its backward, not gathered again.
+  bool keeps_gathered = false;
   // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and
   // every second product's, and makes the others again.
   bool alternates = false;

@@ -210,7 +210,8 @@ inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
     return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {n, behind, n, 0});
   const bool hidden = model.overlap_tensor;
   tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {n, again, n, 0}, hidden);
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
+  if (!model.keeps_gathered)
+    tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
   tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0},
                     hidden);
 }
@@ -353,6 +354,10 @@ inline double latent_widths(const Transformer& model) {
   if (!model.sizes.latent()) return 0;
   return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
 }
+inline double kept_scores(const Transformer& model) {
+  const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
+  return model.flash_attention ? 0 : each * model.scores() * model.element / 2;
+}
 inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
   const double t = model.tensor_parallel, inner = 2 * model.inner_widths();
   double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
@@ -369,11 +374,12 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   // Narrow products of latent attention: what they give, for its norm, and that norm's.
   const double narrow_products =
       model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
+  // Of the replicated ones what two norms give is gathered.
+  const double gathered = model.keeps_gathered && model.sequence_parallel ? 4 * (1 - 1 / t) : 0;
   const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) +
-                        cut / t + visited_bytes(model);
-  const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
-  const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
-  return (model.sbh() * linear + scores) * model.element / 2;
+                        gathered + cut / t + visited_bytes(model);
+  const double scores = with_scores ? kept_scores(model) : 0;
+  return model.sbh() * linear * model.element / 2 + scores;
 }
 
 // A layer's input, what attention gives, and half of what products give.

@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/nearness.h"
+#include "core/plan/tie.h"
 #include "core/price/calibrate/joint.h"
 #include "core/price/estimate/spread.h"
 
@@ -119,6 +120,9 @@ class Teller {
       auto& sizes = out.seen.devices[run.partition->gpu.name];
       widen(sizes.gpus, static_cast<double>(run.gpus));
       widen(sizes.params, run.model.params());
+      if (!run.cluster) continue;
+      if (auto where = plan::machine_of(run); !contains(out.seen.machines, where))
+        out.seen.machines.push_back(std::move(where));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/plan/nearness.h"
 #include "core/plan/stack.h"
+#include "core/plan/tie.h"
 
 namespace orch::estimate {
 namespace {
@@ -113,11 +114,34 @@ std::vector<TellingSetting> telling_settings(const plan::Run& run) {
   return out;
 }
 
+namespace {
+
+// Rows of this very machine decided what its software makes of it, though the machine has no fit of
+// its own: what was left over of them is what the software's spread says.
+bool rows_of_stack(const plan::Run& run, const plan::Partition& at) {
+  return at.on && run.cluster && at.seen.rows == 0 &&
+         contains(at.on->seen.machines, plan::machine_of(run));
+}
+
+double left_over(const plan::Stack& stack, const char* spread, double otherwise) {
+  const auto found = stack.constants.find(spread);
+  return found == stack.constants.end() ? otherwise : found->second.value;
+}
+
+Spread spread_at(const plan::Run& run, const plan::Partition& at, double fixed_share) {
+  Spread out{at.efficiency.time_spread.value, at.efficiency.memory_spread.value};
+  if (!at.on || !at.on->fitted() || at.seen.rows > 0) return out;
+  if (rows_of_stack(run, at))
+    return {left_over(*at.on, "time_spread", out.time),
+            left_over(*at.on, "memory_spread", out.memory)};
+  out.time = std::hypot(out.time, kFixedCosts * fixed_share);
+  return out;
+}
+
+}  // namespace
+
 Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share) {
-  const auto& efficiency = at.efficiency;
-  Spread out{efficiency.time_spread.value, efficiency.memory_spread.value};
-  if (at.on && at.on->fitted() && at.seen.rows == 0)
-    out.time = std::hypot(out.time, kFixedCosts * fixed_share);
+  auto out = spread_at(run, at, fixed_share);
   if (run.model.mixture()) out.time = std::hypot(out.time, kMixtures);
   const auto far = distance_of(run, at);
   if (!far.none()) out.time = std::hypot(out.time, far.doubt());
@@ -141,9 +165,9 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, UnseenSettings
   out.remarks.clear();
   if (!run.stack.empty() && run.stack != plan::default_stack(run) && run.stack != at.on->name)
     out.remarks.push_back(fmt::format("no stack is called '{}'", printable(run.stack)));
-  const auto machine = [&] { return run.cluster->name + "/" + run.partition->name; };
+  const auto machine = [&] { return plan::machine_of(run); };
   const bool known =
-      at.seen.rows > 0 ||
+      at.seen.rows > 0 || rows_of_stack(run, at) ||
       run.partition->as_measured().efficiency.time_spread.origin.starts_with("fitted:");
   if (!at.on->fitted())
     out.remarks.push_back("no row of " + at.on->name +

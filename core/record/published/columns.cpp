@@ -236,6 +236,7 @@ std::vector<Column> all_columns() {
       flag("flash_attention"),
       flag("sequence_parallel"),
       flag("overlap_tensor"),
+      flag("keep_gathered"),
       flag("master_weights"),
       flag("fp32_accumulate"),
       flag("offload_activations"),

@@ -133,9 +133,9 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
     add(name, std::int64_t{1});
   add("expert_parallel", std::int64_t{1});
   add("sequence_parallel", false);
-  for (const auto* name :
-       {"offload_activations", "cross_entropy", "master_weights", "expert_tensor_parallel",
-        "expert_dispatch", "overlap_experts", "overlap_tensor", "recompute_modules"})
+  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights",
+                           "expert_tensor_parallel", "expert_dispatch", "overlap_experts",
+                           "overlap_tensor", "keep_gathered", "recompute_modules"})
     add(name, {});
   add("launch_blocking", false);
   for (const auto* name : {"offload", "compression"})

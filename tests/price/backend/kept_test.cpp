@@ -1,8 +1,8 @@
 // What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the
 // code.
 
-#include "backends/megatron/partition.h"
 #include "core/plan/family.h"
+#include "core/train/pipeline/partition.h"
 #include "tests/price/backend/support.h"
 
 namespace orch::test::kept_test {
@@ -42,10 +42,38 @@ plan::Run llama(const Settings& settings, plan::Layout layout) {
 }  // namespace
 
 TEST_CASE("nanotron's states are what it logs between steps", "[megatron][memory]") {
-  // 20 bytes per parameter without ZeRO, 18 on one replica; 10 and 14 that are sharded with ZeRO-1.
+  // 20 bytes per parameter without ZeRO, 18 on one replica; 10 and 14 that are sharded with ZeRO-1,
+  // of which 2 and 2 are weights being gathered.
   CHECK(states(work_of(llama(nanotron(0), {1, 1, 8}))) == Approx(20 * kParams).epsilon(0.001));
   CHECK(states(work_of(llama(nanotron(0), {1, 1, 1}))) == Approx(18 * kParams).epsilon(0.001));
-  CHECK(states(work_of(llama(nanotron(1), {1, 1, 4}))) == Approx(13.5 * kParams).epsilon(0.001));
+  CHECK(states(work_of(llama(nanotron(1), {1, 1, 4}))) == Approx(11 * kParams).epsilon(0.001));
+}
+
+TEST_CASE("activations take the place of weights that nanotron gathered", "[megatron][memory]") {
+  // Between steps 13.5 bytes; a short micro-batch's activations fit in what was gathered.
+  auto model = small_llama();
+  model.seq = 256;
+  const auto work = work_of(make_run("megatron", model, {1, 1, 4}, 1, 16, nanotron(1)));
+  const double gathered = memory(work, 0, "weights being gathered");
+  const double activations = memory(work, 0, "activations");
+  CHECK(activations == Approx(16 * 256.0 * 2048 * 52));
+  CHECK(states(work) + gathered + activations == Approx(13.5 * kParams).epsilon(0.001));
+  // A long one's are more than all of it.
+  CHECK(memory(work_of(llama(nanotron(1), {1, 1, 4})), 0, "weights being gathered") == 0);
+}
+
+TEST_CASE("nanotron may keep what it gathered for a product", "[megatron][memory]") {
+  // Two inputs of each layer, of which a rank has a quarter already: 2 x 2 x 3/4 bytes more.
+  auto settings = nanotron(0);
+  settings["sequence_parallel"] = plan::Value(true);
+  const auto again = work_of(llama(settings, {4, 1, 2}));
+  settings["keep_gathered"] = plan::Value(true);
+  const auto kept = work_of(llama(settings, {4, 1, 2}));
+  CHECK(memory(kept, 0, "activations") - memory(again, 0, "activations") ==
+        Approx(16 * 4096.0 * 2048 * 3));
+  settings["engine"] = word("megatron");
+  const auto found = problems_of(llama(settings, {4, 1, 2}));
+  CHECK(has(about(found.reasons, "keep_gathered").fact, "only nanotron"));
 }
 
 TEST_CASE("without fused kernels rotations and the gate's activation are kept",
@@ -62,12 +90,12 @@ TEST_CASE("without fused kernels rotations and the gate's activation are kept",
 
 TEST_CASE("layers are dealt until a stage has its share of the costs", "[megatron]") {
   // The head weighs as much as four layers: of 20, each of four stages has 5 and what exceeds them.
-  CHECK(megatron::dealt_by_cost(16, 4, 4) == Layers{6, 5, 5, 0});
-  CHECK(megatron::dealt_by_cost(16, 2, 4) == Layers{11, 5});
-  CHECK(megatron::dealt_by_cost(32, 1, 2) == Layers{32});
+  CHECK(pipeline::dealt_by_cost(16, 4, 4) == Layers{6, 5, 5, 0});
+  CHECK(pipeline::dealt_by_cost(16, 2, 4) == Layers{11, 5});
+  CHECK(pipeline::dealt_by_cost(32, 1, 2) == Layers{32});
   for (std::int64_t stages = 1; stages < 20; ++stages) {
     std::int64_t sum = 0;
-    for (const auto layers : megatron::dealt_by_cost(28, stages, 3.6)) sum += layers;
+    for (const auto layers : pipeline::dealt_by_cost(28, stages, 3.6)) sum += layers;
     CHECK(sum == 28);
   }
   auto own = nanotron(0);

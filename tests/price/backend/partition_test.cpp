@@ -1,8 +1,8 @@
-#include "backends/megatron/partition.h"
+#include "core/train/pipeline/partition.h"
 
 #include "tests/test.h"
 
-namespace orch::megatron {
+namespace orch::pipeline {
 
 static std::vector<std::int64_t> layers(const Partition& partition) {
   std::vector<std::int64_t> all;
@@ -73,4 +73,4 @@ TEST_CASE("layers that do not divide over chunks make the first and the last one
       }
 }
 
-}  // namespace orch::megatron
+}  // namespace orch::pipeline

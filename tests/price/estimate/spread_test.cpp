@@ -120,6 +120,29 @@ TEST_CASE("on a machine that nobody measured fixed costs are doubted most", "[es
   CHECK(estimate::spread_of(run, at, 0.8).time == Approx(std::hypot(0.05, 0.4)));
 }
 
+TEST_CASE("rows of a stack on this very machine leave no doubt of the machine",
+          "[estimate][spread]") {
+  // hypot(0.2, 0.1) as an unmeasured machine's; 0.1 is what was left over of the stack's rows.
+  auto at = measured_with(std::hypot(0.2, 0.1));
+  at.seen.rows = 0;
+  auto stack = *at.on;
+  stack.constants["time_spread"] = {0.1, "fitted: ten rows"};
+  stack.constants["memory_spread"] = {0.03, "fitted: ten rows"};
+  auto run = run_on(16, "none");
+  auto cluster = std::make_shared<plan::Cluster>();
+  cluster->name = "somewhere";
+  plan::Partition partition;
+  partition.name = "gpus";
+  run.cluster = cluster, run.partition = &partition;
+  stack.seen.machines = {"elsewhere/gpus"};
+  at.on = std::make_shared<const plan::Stack>(stack);
+  CHECK(estimate::spread_of(run, at, 0.8).time == Approx(std::hypot(std::hypot(0.2, 0.1), 0.4)));
+  stack.seen.machines.push_back("somewhere/gpus");
+  at.on = std::make_shared<const plan::Stack>(stack);
+  CHECK(estimate::spread_of(run, at, 0.8).time == 0.1);
+  CHECK(estimate::spread_of(run, at, 0.8).memory == 0.03);
+}
+
 TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   const auto at = measured_with(0.05);
   plan::Estimate made;

@@ -69,10 +69,16 @@ TEST_CASE("sizes by hand", "[search]") {
   // full, grad_op, and hybrid with groups of 0 (a node), 2, 4, 8; four micro-batches; on the host
   // or not.
   const auto fsdp = written("gpus = 8", "global_batch = 64", "fsdp {}");
-  CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel"}, {}}) == 2 * 4 * 6);
+  CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel", "pipeline_parallel"}, {}}) ==
+        2 * 4 * 6);
   // With tensor parallel 2, 4 and 8 micro-batches go up to 16, 32 and 64 (5, 6 and 7 of them), and
   // groups to 4, 2 and 1 rank.
-  CHECK(size(bench, fsdp, {{"recompute"}, {}}) == 2 * (4 * 6 + 5 * 5 + 6 * 4 + 7 * 3));
+  CHECK(size(bench, fsdp, {{"recompute", "pipeline_parallel"}, {}}) ==
+        2 * (4 * 6 + 5 * 5 + 6 * 4 + 7 * 3));
+  // So with two, four and eight stages, and a stage's 6 or 3 of 12 layers in as many chunks as
+  // divide them: 4, 2, and one where eight stages are not equal.
+  CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel"}, {}}) ==
+        2 * (4 * 6 + 5 * 5 * 4 + 6 * 4 * 2 + 7 * 3));
   // The same layouts; three stages, three offloads.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "deepspeed { stage = 1 }"),
              {{"recompute"}, {}}) == (4 + 5 + 6 + 7) * 3 * 3);

@@ -1,9 +1,9 @@
-#include "backends/megatron/partition.h"
+#include "core/train/pipeline/partition.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace orch::megatron {
+namespace orch::pipeline {
 
 std::int64_t Partition::items_on(std::int64_t stage) const {
   if (balanced) return items() / stages + (stage < items() % stages ? 1 : 0);
@@ -68,4 +68,4 @@ std::vector<std::int64_t> parse_layers(std::string_view text) {
   return layers;
 }
 
-}  // namespace orch::megatron
+}  // namespace orch::pipeline

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orch::megatron {
+namespace orch::pipeline {
 
 // Which layers each pipeline stage holds, of the items: layers, and with count_embeddings the
 // embedding and the head as one each. Balanced, the first stages have one more than the others
@@ -42,4 +42,4 @@ std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t
 // "7,7,6": empty if it is no such list.
 std::vector<std::int64_t> parse_layers(std::string_view text);
 
-}  // namespace orch::megatron
+}  // namespace orch::pipeline
