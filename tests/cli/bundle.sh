@@ -27,8 +27,8 @@ same '0/0' "$(tar -tvzf "$tarball" | awk '{print $2}' | sort -u)" 'whose the fil
 
 # What README names is there too, and the manual page is the program's.
 list=$(tar -tzf "$tarball")
-for file in README.md CHANGELOG.md LICENSE docs/accuracy.md docs/accuracy.svg docs/stacks.md docs/benchmarks/README.md \
-  share/man/man1/orch.1; do
+pages=$(cd "$ORCH_HOME" && echo docs/*.md docs/*/README.md docs/*.svg docs/*.png)
+for file in README.md CHANGELOG.md LICENSE $pages experiments/logs/ddp.out share/man/man1/orch.1; do
   has "$list" "$name/$file" 'its documents'
 done
 lacks "$list" "$name/docs/update" 'its documents: no tools of ours'
