@@ -36,8 +36,7 @@ Compression parse_compression(const std::string& name) {
   if (name == "fp16") return Compression::fp16;
   if (name == "bf16") return Compression::bf16;
   if (name == "powersgd") return Compression::powersgd;
-  throw std::invalid_argument("compression '" + name +
-                              "': there are none, fp16, bf16 and powersgd");
+  throw std::invalid_argument("compression '" + name + "': use none, fp16, bf16 or powersgd");
 }
 
 CompressingReducer::CompressingReducer(train::Parameters& parameters, train::Group& data,

@@ -20,9 +20,8 @@ struct Settings : plan::CommonSettings {
                                      2,
                                      {0, 1e6},
                                      kPowerSgd};
-  Choice engine{"engine",
-                "who trains, for the estimate: orch itself, or PyTorch's DDP",
-                {"orch", "framework"}};
+  Choice engine{
+      "engine", "who trains, for the estimate: orch, or PyTorch's DDP", {"orch", "framework"}};
   Real bucket_mb{"bucket_mb", "gradients reduced at a time, in MiB", 25, {0.001, 1e6}};
   Flag overlap{"overlap", "reduce gradients under the last backward", true};
   Flag gradient_as_bucket_view{"gradient_as_bucket_view",

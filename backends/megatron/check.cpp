@@ -133,7 +133,7 @@ void check_listed(const Setup& setup, Problems& problems) {
   const auto listed = static_cast<std::int64_t>(partition.listed.size());
   if (listed == 0)
     return problems.reject("stage_layers",
-                           say("'", setup.stage_layers, "' is no list of whole numbers"),
+                           say("'", setup.stage_layers, "' is not a list of integers"),
                            "write it as '7,7,6'");
   if (listed != setup.pipeline)
     problems.reject("stage_layers",
@@ -160,7 +160,7 @@ std::string even_stages(const Partition& partition, std::int64_t p) {
 void check_costs(const Setup& setup, Problems& problems) {
   if (!setup.model.lean) return;
   problems.reject("partition_rule",
-                  "'costs' is how nanotron deals layers, and engine = 'orch' does not",
+                  "'costs' is the rule of nanotron, and engine = 'orch' does not have it",
                   "try partition_rule = 'balanced', or stage_layers");
 }
 
@@ -178,14 +178,14 @@ void check_partition(const Setup& setup, Problems& problems) {
   if (partition.count_embeddings && partition.items_on(p - 1) == 0)
     return problems.reject(
         "stage_partition",
-        say(layers, " layers and 2 embeddings dealt ", partition.portion(), " at a time are used",
-            " up before stage ", p - 1, ", which holds the LM head"),
+        say(layers, " layers and 2 embeddings distributed ", partition.portion(),
+            " at a time are used", " up before stage ", p - 1, ", which holds the LM head"),
         say("try pipeline_parallel = ", divisor_below(layers + 2, p),
             " or layers = ", round_up(layers + 2, p) - 2));
   if (partition.items_on(p - 1) == 0)
     return problems.reject("pipeline_parallel",
-                           say(layers, " layers dealt ", partition.portion(), " at a time to ", p,
-                               " stages: the last ones would have none"),
+                           say(layers, " layers distributed ", partition.portion(),
+                               " at a time to ", p, " stages: the last ones would have none"),
                            say("try pipeline_parallel = ", divisor_below(layers, p),
                                " or layers = ", round_up(layers, p)));
   if (partition.loss() <= 0 || !setup.uneven.empty())
@@ -247,14 +247,16 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t e = setup.experts, experts = run.model().experts;
   if (e == 1 && (setup.model.overlap_experts || setup.model.expert_nodes > 0))
     problems.warn(setup.model.overlap_experts ? "overlap_experts" : "expert_dispatch",
-                  "every rank has all experts: no token is sent anywhere",
+                  "every rank has all experts: no token is sent",
                   "leave it out, or try an expert_parallel of 2 or more");
   if (e == 1) return;
   if (experts == 0)
-    return problems.reject("expert_parallel", say("a ", run->family, " has no experts to deal"),
+    return problems.reject("expert_parallel",
+                           say("a ", run->family, " has no experts to distribute"),
                            "try expert_parallel = 1");
   if (experts % e != 0)
-    problems.reject("expert_parallel", say(experts, " experts cannot be dealt to ", e, " ranks"),
+    problems.reject("expert_parallel",
+                    say(experts, " experts cannot be distributed to ", e, " ranks"),
                     say("try expert_parallel = ", divisor_below(experts, e)));
   const std::int64_t ranks = setup.tensor * setup.data / setup.expert_tensor;
   if (ranks % e == 0 || problem_with_cuts(setup)) return;

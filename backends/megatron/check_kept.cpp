@@ -51,13 +51,13 @@ void check_precision(const Setup& setup, Problems& problems) {
                          : "try fp32_accumulate = true: 4 bytes per parameter more",
                      problems);
   if (setup.offload_optimizer && setup.states.adafactor && !setup.model.lean)
-    problems.reject("offload", "the optimizer that runs on the host is AdamW only",
+    problems.reject("offload", "only AdamW can run on the host",
                     "try optimizer = 'adamw' or offload = 'none'");
   if (setup.zero_stage > 0 && setup.data == 1)
     problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
                   "try zero_stage = 0, or more GPUs");
   if (setup.overlap_param_gather && (setup.zero_stage == 0 || setup.data == 1))
-    problems.warn("overlap_param_gather", "no weights are gathered without a sharded optimizer",
+    problems.warn("overlap_param_gather", "without a sharded optimizer no weights are gathered",
                   "try zero_stage = 1, or overlap_param_gather = false");
 }
 

@@ -51,8 +51,8 @@ const plan::Run& checked(const plan::Run& run) {
   if (const auto text = settings.stage_layers.or_default(run);
       !text.empty() && (static_cast<std::int64_t>(listed.size()) != stages || chunks > 1 ||
                         std::reduce(listed.begin(), listed.end()) != run.model.layers))
-    problems.push_back(fmt::format("stage_layers = '{}' does not deal {} layers to {} stages", text,
-                                   run.model.layers, stages));
+    problems.push_back(fmt::format("stage_layers = '{}' does not distribute {} layers to {} stages",
+                                   text, run.model.layers, stages));
   if (const auto stage = settings.zero_stage(run); stage > 1)
     problems.push_back(fmt::format("zero_stage = {} is planned, not trained here: use 1", stage));
   if (settings.offload_activations.or_default(run))

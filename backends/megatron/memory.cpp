@@ -156,7 +156,7 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const auto waiting = static_cast<double>(pipeline::put_off(shape, stage));
     const double layers = waiting * static_cast<double>(setup.partition.layers_on(stage));
-    sink.memory("put-off products", stage, stage, layers * each, [&] {
+    sink.memory("deferred products", stage, stage, layers * each, [&] {
       return say(layers, " layers of ", waiting, " micro-batches x ", Size{each}, " = ",
                  Size{layers * each});
     });

@@ -7,7 +7,7 @@ namespace orch::megatron {
 using plan::Choice, plan::Flag, plan::Integer, plan::Text, plan::kManyRanks;
 
 struct Settings : plan::CommonSettings {
-  Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are dealt to", 1,
+  Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are distributed to", 1,
                             kManyRanks};
   Integer expert_parallel{
       "expert_parallel",
@@ -34,7 +34,7 @@ struct Settings : plan::CommonSettings {
                        false};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
   Choice stage_partition{"stage_partition",
-                         "what is dealt evenly to the stages: layers, or embeddings too",
+                         "what is distributed evenly to the stages: layers, or embeddings too",
                          {"uniform", "transformer|embedding"}};
   Choice partition_rule{
       "partition_rule",
@@ -43,10 +43,10 @@ struct Settings : plan::CommonSettings {
       "before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
       "nanotron",
       {"balanced", "portions", "costs"}};
-  Text stage_layers{"stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt",
-                    ""};
+  Text stage_layers{"stage_layers",
+                    "layers of each stage, such as '7,7,6'; '': distributed by partition_rule", ""};
   Choice engine{"engine",
-                "who trains, for the estimate: orch itself, Megatron-LM, Megatron-DeepSpeed, whose "
+                "who trains, for the estimate: orch, Megatron-LM, Megatron-DeepSpeed, whose "
                 "pipeline waits and "
                 "checks at each hand-over, or nanotron",
                 {"orch", "megatron", "deepspeed", "nanotron"}};
@@ -83,7 +83,7 @@ struct Settings : plan::CommonSettings {
       false};
   Integer offload_layers{
       "offload_layers",
-      "with offload_activations the first so many layers whole; 0: all but the last",
+      "with offload_activations: number of first layers to offload whole; 0: all but the last",
       0,
       {0, 65536}};
   Text offload_modules{

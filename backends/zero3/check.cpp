@@ -9,7 +9,7 @@ using namespace backend;
 
 void check_offload(const Setup& setup, Problems& problems) {
   if (setup.offload != Offload::none && setup.model.lean && setup.fsdp)
-    problems.reject("offload", "our own trainer offloads what zero3 and deepspeed have",
+    problems.reject("offload", "engine = 'orch' offloads with zero3 and deepspeed only",
                     "try zero3{ offload = 'full' } or engine = 'framework'");
   if (setup.waits_for_copies())
     problems.warn("offload",
@@ -21,14 +21,14 @@ void check_offload(const Setup& setup, Problems& problems) {
                         " shards of them to offload"),
                     "try stage = 3 or offload = 'optimizer'");
   if (setup.offload != Offload::none && setup.states.adafactor && !setup.model.lean)
-    problems.reject("offload", "the optimizer that runs on the host is AdamW only",
+    problems.reject("offload", "only AdamW can run on the host",
                     "try optimizer = 'adamw' or offload = 'none'");
   if (setup.offload == Offload::none || setup.offload_fraction == 1) return;
   if (!setup.model.lean)
-    problems.reject("offload_fraction", "the framework offloads all or nothing",
+    problems.reject("offload_fraction", "the framework offloads all layers or none",
                     "try offload_fraction = 1 or engine = 'orch'");
   if (setup.states.adafactor)
-    problems.reject("offload_fraction", "Adafactor's means are all in one place",
+    problems.reject("offload_fraction", "Adafactor cannot be split between device and host",
                     "try offload_fraction = 1 or optimizer = 'adamw'");
 }
 
@@ -71,20 +71,21 @@ void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) 
 
 void check_activations(const Setup& setup, Problems& problems) {
   if (setup.offload_activations && !setup.model.full())
-    problems.reject("offload_activations", "there are no checkpoints without recomputation",
+    problems.reject("offload_activations",
+                    "without recomputation there are no saved inputs to offload",
                     "try recompute = 'full' or offload_activations = false");
 }
 
 void check_tied(const Setup& setup, Problems& problems) {
   if (!setup.scatters_twice) return;
   if (!setup.model.lean)
-    problems.reject("tied_scatter", "the framework decides for itself",
+    problems.reject("tied_scatter", "the framework decides this itself",
                     "try tied_scatter = 'once' or engine = 'orch'");
   else if (!setup.model.sizes.tied)
-    problems.reject("tied_scatter", "the head is a matrix of its own: nothing is tied",
+    problems.reject("tied_scatter", "the head is not tied to the embedding",
                     "try tied_scatter = 'once'");
   else if (!setup.moves_gradients())
-    problems.reject("tied_scatter", "whole gradients stay until the last backward is done",
+    problems.reject("tied_scatter", "gradients stay whole until the last backward is done",
                     "try tied_scatter = 'once', or stage 2 or 3 on several ranks");
 }
 
@@ -118,7 +119,7 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
     return;
   }
   if (setup.offload == Offload::none && setup.offload_fraction != 1)
-    idle("offload_fraction", "nothing is offloaded: it has no effect", "try offload = 'optimizer'");
+    idle("offload_fraction", "it has no effect without offloading", "try offload = 'optimizer'");
   if (setup.offload != Offload::none && setup.offload_fraction == 0)
     idle("offload", "offload_fraction = 0 leaves all of it on the device", "try offload = 'none'");
   if (setup.stage < 3 && setup.prefetch != 1)

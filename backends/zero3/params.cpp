@@ -40,7 +40,7 @@ struct Spec final : backend::SetupSpec<Setup> {
              {"fsdp", "fully sharded data parallelism as in PyTorch",
               all.with_common({all.sharding, all.hybrid_shard_group, all.pipeline_parallel,
                                all.interleave, all.fsdp_offload, all.prefetch})},
-             {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
+             {"deepspeed", "ZeRO as in DeepSpeed; the stage must be given",
               all.with_common({all.stage, all.offload, all.offload_fraction, all.prefetch})}}) {}
 };
 

@@ -9,7 +9,7 @@ using plan::Choice, plan::Flag, plan::Integer, plan::Real;
 struct Settings : plan::CommonSettings {
   // Of zero3 and deepspeed; fsdp has an offload of its own.
   Choice offload{"offload",
-                 "what lives in host memory: nothing, the optimizer, or the weights too",
+                 "what is offloaded to host memory: nothing, the optimizer, or the weights too",
                  {"none", "optimizer", "full"}};
   Real offload_fraction{
       "offload_fraction",
@@ -28,14 +28,15 @@ struct Settings : plan::CommonSettings {
                              0,
                              {0, 65536},
                              {"sharding", "hybrid"}};
-  Integer pipeline_parallel{"pipeline_parallel",
-                            "stages that the layers are dealt to, beside FSDP as in torchtitan: "
-                            "weights are gathered once "
-                            "per step and stay (planned, not trained here)",
-                            1, plan::kManyRanks};
+  Integer pipeline_parallel{
+      "pipeline_parallel",
+      "stages that the layers are distributed to, beside FSDP as in torchtitan: "
+      "weights are gathered once "
+      "per step and stay (planned, not trained here)",
+      1, plan::kManyRanks};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
   Choice fsdp_offload{"offload",
-                      "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",
+                      "what is offloaded to host memory: nothing, or all, as by CPUOffloadPolicy",
                       {"none", "full"}};
   // Of deepspeed.
   Integer stage{"stage",
@@ -44,15 +45,15 @@ struct Settings : plan::CommonSettings {
                 {},
                 {1, 3}};
   // Of all three.
-  Choice engine{
-      "engine",
-      "who trains, for the estimate: orch itself, or the framework that it is named after",
-      {"orch", "framework"}};
+  Choice engine{"engine",
+                "who trains, for the estimate: orch, or the framework that it is named after",
+                {"orch", "framework"}};
   Flag overlap{"overlap", "reduce gradients under backward", true};
-  Choice reduce_dtype{"reduce_dtype",
-                      "of gradients on their way: that of the products, or fp32, in which our own "
-                      "stage 1 sends sums",
-                      {"dtype", "fp32"}};
+  Choice reduce_dtype{
+      "reduce_dtype",
+      "number format of gradients on the network: that of the products, or fp32, in which our own "
+      "stage 1 sends sums",
+      {"dtype", "fp32"}};
   Choice tied_scatter{
       "tied_scatter",
       "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",

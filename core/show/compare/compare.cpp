@@ -22,7 +22,7 @@ Errors check(const std::vector<Cohort>& groups) {
   for (const auto& group : groups) {
     if (group.records.empty())
       errors.push_back({group.name, "no record", "choose something that was run or planned"});
-    for (const auto* record : group.records) ORCH_CHECK(record != nullptr, "a record that is none");
+    for (const auto* record : group.records) ORCH_CHECK(record != nullptr, "a null record");
   }
   return errors;
 }

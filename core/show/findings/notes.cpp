@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 
 // The answer has the numbers of GPUs.
 const std::map<Unequal, std::string_view> kUnequal{
-    {Unequal::models, "the models differ: this is no comparison of equals"},
+    {Unequal::models, "the models differ: this is not a comparison of equals"},
     {Unequal::sequences,
      "sequences differ: a token of a longer one takes more work and sees more context"},
     {Unequal::vocabularies, "vocabularies differ: their losses per token do not compare"},

@@ -134,7 +134,7 @@ Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
   }
   out.legend = series_samples(shown);
   out.note =
-      sentences({"Each mark is the best run of its series on so many GPUs; lines join runs "
+      sentences({"Each mark is the best run of its series on that number of GPUs; lines join runs "
                  "that differ only in that number and what follows from it.",
                  shown.note, not_drawn(runs, has_days)});
   return out;

@@ -71,9 +71,9 @@ TEST_CASE("products that wait for a bubble keep what a rank has of them", "[back
   const auto work = work_of(run);
   const double layer = 2 * 8192.0 * (4 * 8192 + (8192 + 2 * 1024 + 8192 + 3 * 28672) / 8.0);
   for (std::int64_t stage = 0; stage < 4; ++stage)
-    CHECK(memory(work, stage, "put-off products") ==
+    CHECK(memory(work, stage, "deferred products") ==
           20 * layer * static_cast<double>(pipeline::put_off({4, 1, 8, true}, stage)));
-  CHECK(memory(work, 0, "put-off products") > 0);
+  CHECK(memory(work, 0, "deferred products") > 0);
 }
 
 TEST_CASE("keys and values that ranks cannot share are refused with a number that works",
@@ -100,13 +100,13 @@ TEST_CASE("what a model has not cannot be asked for", "[backend]") {
   };
   const auto text = [](const char* word) { return plan::Value(std::string(word)); };
   CHECK(fact(make_run("zero3", llama_70b(), {1, 1, 64}, 1, 1, {{"tied_scatter", text("twice")}}),
-             "tied_scatter") == "the head is a matrix of its own: nothing is tied");
+             "tied_scatter") == "the head is not tied to the embedding");
   auto odd = mixtral();
   odd.expert_hidden = 1407;
   CHECK(fact(make_run("megatron", odd, {8, 1, 1}, 1, 4, {}), "tensor_parallel") ==
         "expert_hidden = 1,407 is not divisible by tensor_parallel = 8");
   CHECK(fact(make_run("megatron", llama_70b(), {1, 1, 8}, 1, 4, {{"expert_parallel", number(2)}}),
-             "expert_parallel") == "a llama has no experts to deal");
+             "expert_parallel") == "a llama has no experts to distribute");
   CHECK(fact(make_run("ddp", mixtral(), {1, 1, 8}, 1, 4, {{"compression", text("powersgd")}}),
              "compression") == "PowerSGD is not estimated for models with experts");
 }
@@ -211,7 +211,7 @@ TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[bac
                        {"sequence_parallel", plan::Value(true)}};
   auto asked = whole;
   asked["expert_parallel"] = number(16);
-  CHECK(problem("expert_parallel", asked).fact == "8 experts cannot be dealt to 16 ranks");
+  CHECK(problem("expert_parallel", asked).fact == "8 experts cannot be distributed to 16 ranks");
   const auto unfolded = problem("expert_parallel", {{"expert_parallel", number(8)}});
   CHECK(unfolded.fact == "2 ranks have the same weights, and 8 do not divide them");
   CHECK(unfolded.fix == "try expert_parallel = 2, or expert_tensor_parallel = 1");

@@ -191,7 +191,7 @@ TEST_CASE("a list of layers fits the stages and the model", "[megatron]") {
   CHECK(has(facts("16,16,16"), "3 stages are listed of pipeline_parallel = 4"));
   CHECK(has(facts("16,16,16,15"), "lists 63 layers, and the model has 64"));
   for (const char* wrong : {"16;48", "16,,16", "16,16,", "-1,65", "a", " 64"})
-    CHECK(has(facts(wrong), "is no list of whole numbers"));
+    CHECK(has(facts(wrong), "is not a list of integers"));
   CHECK(has(facts("16,16,16,16", {{"interleave", number(2)}}), "does not go with interleave"));
 }
 

@@ -233,7 +233,7 @@ TEST_CASE("embeddings are counted as layers where the row says so or must", "[me
   cell(partition, "partition_method") = "type:transformer|embed";
   CHECK(one(partition).run.setting("stage_partition") ==
         Value(std::string("transformer|embedding")));
-  auto pvc = row();  // 62 layers dealt in twos to 32 stages leave the last one empty
+  auto pvc = row();  // 62 layers distributed in twos to 32 stages leave the last one empty
   cell(pvc, "layers") = 62;
   cell(pvc, "pp") = 32;
   cell(pvc, "tp") = 4;
