@@ -146,7 +146,7 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
       !ended.ok())
     return ended;
   if (short_ones == 0) return Exit::ok;
-  console.note(fmt::format("{} of {} below expectation\n", short_ones, all));
+  console.note(fmt::format("{} of {} checks failed\n", short_ones, all));
   return Exit::runs_failed;
 }
 

@@ -235,7 +235,7 @@ Result<std::optional<std::int32_t>> eod_of(const tokenize::Tokenizer& tokenizer,
   return Error{"--eod",
                fmt::format("'{}' is not a token of {}", printable(arguments.eod),
                            printable(arguments.tokenizer)),
-               "give a file beside the template of its tokens"};
+               "name one of its tokens"};
 }
 
 Status build(const DataBuildArguments& arguments, Builder& builder) {

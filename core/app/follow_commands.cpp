@@ -263,7 +263,7 @@ Ending watch_command(const FollowArguments& arguments, Console& console) {
     });
   if (under_way.size() > 1)
     return {Error{"orch watch", "several experiments are running",
-                  "give a file beside the template of them: " + join(under_way, ", ")},
+                  "name one of them: " + join(under_way, ", ")},
             Exit::usage};
   return for_targets(arguments, console,
                      [&](Session& session, Campaign& campaign, const Target& target) -> Ending {

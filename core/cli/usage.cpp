@@ -104,7 +104,7 @@ CLI::Validator date() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
         if (parse_date(text)) return {};
-        return fmt::format("'{}' is not a date of the calendar, as in 2026-12-01", printable(text));
+        return fmt::format("'{}' is not a date such as 2026-12-01", printable(text));
       },
       "YYYY-MM-DD");
 }

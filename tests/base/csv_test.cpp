@@ -69,11 +69,11 @@ TEST_CASE("what is no table is refused", "[base][csv]") {
   std::string wide = "c0";
   for (int i = 1; i < 10'000; ++i) wide += ",c" + std::to_string(i);
   CHECK(has(problems(wide + "\n"), "10000 columns"));
-  CHECK(has(problems(std::string("a,b\n1,\0\n", 8)), "rows.csv:2: is not text in UTF-8"));
-  CHECK(has(problems("a,b\n1,\xff\xfe\n"), "rows.csv:2: is not text in UTF-8"));
+  CHECK(has(problems(std::string("a,b\n1,\0\n", 8)), "rows.csv:2: is not UTF-8 text"));
+  CHECK(has(problems("a,b\n1,\xff\xfe\n"), "rows.csv:2: is not UTF-8 text"));
   CHECK(has(problems("\x7f"
                      "ELF\x02\x01\x01"),
-            "is not text in UTF-8"));
+            "is not UTF-8 text"));
   CHECK(has(problems("a\n\"" + std::string(2'000'000, 'x') + "\"\n"), "a cell of 2000000"));
 }
 

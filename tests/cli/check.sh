@@ -51,7 +51,7 @@ orch check good.lua
 exits 4 'a run fell short'
 has "$out" 'short: 18.1 % below, 5 % are allowed' 'how far'
 same 1 "$(grep -c ' ok$' <<<"$out")" 'the other one did not'
-has "$err" '1 of 2 fell short' 'the sum'
+has "$err" '1 of 2 checks failed' 'the sum'
 orch check good.lua --format csv
 exits 4 'as CSV'
 orch check runs/good

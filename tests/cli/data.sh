@@ -108,7 +108,7 @@ refused 1 'missing.txt: cannot open' 'a missing file' a.txt missing.txt
 refused 1 'is not a file' 'a folder' .
 refused 1 'give byte, or the path' 'a missing tokenizer' a.txt --tokenizer nowhere.json
 refused 2 "no option '--split-line'" 'a typo' a.txt --split-line
-refused 2 'is no token' 'an unknown token' a.txt --eod nothing
+refused 2 'is not a token' 'an unknown token' a.txt --eod nothing
 orch data build a.txt
 exits 2 'no output'
 orch data

@@ -46,7 +46,7 @@ exits 1 'a torn one by its name'
 has "$err" 'is shorter than it was written' 'a torn one by its name'
 orch export run --step 5 -o missing
 exits 1 'a step that is not there'
-has "$err" 'no whole checkpoint of step 5' 'a step that is not there'
+has "$err" 'no complete checkpoint of step 5' 'a step that is not there'
 orch export run --step 0 -o newest
 exits 1 'a folder that is there'
 has "$err" 'exists and is not empty' 'a folder that is there'

@@ -47,7 +47,7 @@ exits 4 'resume leaves what failed for good'
 orch retry "${ids[0]}"
 exits 2 'retry without a terminal'
 has "$err" 'submit 1 run of idle, up to ' 'retry without a terminal'
-has "$err" 'there is no terminal to ask on; -y does it' 'retry without a terminal'
+has "$err" 'no terminal to ask on; -y submits without asking' 'retry without a terminal'
 orch retry "${ids[0]}" -y --patience 0
 if [ "$code" = 0 ]; then bad 'retry without a SLURM'; fi
 lacks "$err" 'a bug' 'retry without a SLURM'

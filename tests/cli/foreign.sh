@@ -77,7 +77,7 @@ has "$(cat mine.yaml)" 'fitted: 1 row of stdout.log' 'the constants'
 foreign early "$some"
 local_orch run early.lua -y
 exits 4 'one that leaves early'
-has "$out$err" 'left with code 0 after 4 of 10 steps' 'leaving early is not finishing'
+has "$out$err" 'exited with code 0 after 4 of 10 steps' 'leaving early is not finishing'
 foreign full "$full"
 local_orch run full.lua -y
 has "$out$err" 'failed: gpu memory: ' 'memory is found in a foreign log'

@@ -73,7 +73,7 @@ return experiment {
 LUA
 orch run local.lua
 exits 0 'a local experiment'
-has "$out" 'there is no trainer to start: ' 'a local experiment'
+has "$out" 'no trainer to start: ' 'a local experiment'
 has "$out" 'or orch explain runs/at-home/' 'a local experiment'
 if [ -n "$(find runs/at-home -name 'job*.sbatch')" ]; then bad 'a local run has no job script'; fi
 
@@ -81,12 +81,12 @@ if [ -n "$(find runs/at-home -name 'job*.sbatch')" ]; then bad 'a local run has 
 . "$here/fake_slurm.sh"
 with_slurm run small.lua
 exits 0 'SLURM answers, without a trainer'
-has "$out" 'there is no trainer to start: ' 'SLURM answers, without a trainer'
+has "$out" 'no trainer to start: ' 'SLURM answers, without a trainer'
 export ORCH_TRAINER=/bin/true
 with_slurm run small.lua
 exits 2 'SLURM answers, without a terminal'
 has "$err" 'submit 1 run as 1 job (dgx-a100/a100-80g), up to ' 'SLURM answers, without a terminal'
-has "$err" 'there is no terminal to ask on; -y does it' 'SLURM answers, without a terminal'
+has "$err" 'no terminal to ask on; -y submits without asking' 'SLURM answers, without a terminal'
 same '' "$(submitted)" 'SLURM answers, without a terminal'
 with_slurm run small.lua -y --detach
 exits 0 'SLURM answers'

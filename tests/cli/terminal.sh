@@ -57,7 +57,7 @@ has "$out" 'asked: 2 finished' 'the answer y'
 at_home left "until [ -e '$work/go' ]; do sleep 0.1; done; steps 30 0.1"
 on_terminal 100 'running' '\x03' -- run left.lua -y
 exits 130 'Ctrl-C'
-has "$out" 'left; the jobs go on. orch watch left comes back, orch cancel left ends them' 'Ctrl-C'
+has "$out" 'stopped watching; the jobs continue. orch watch left follows them again, orch cancel left ends them' 'Ctrl-C'
 orch status left
 has "$out" ' running ' 'after Ctrl-C'
 touch "$work/go"

@@ -38,7 +38,7 @@ calls() { cat "$CALLS" 2>/dev/null || true; }
 one alone 'ddp { dtype = "fp32" }'
 local_orch run alone.lua -y
 exits 1 'nobody can build, and yes was said'
-has "$out" "there is no trainer to start: $work/bin/orch-train-ddp" 'nobody can build'
+has "$out" "no trainer to start: $work/bin/orch-train-ddp" 'nobody can build'
 has "$out" './orch of a clone' 'nobody can build'
 has "$out" '--target orch-train-ddp' 'nobody can build'
 
@@ -75,7 +75,7 @@ same 0 "$(find runs/broken/submissions -mindepth 1 2>/dev/null | wc -l)" 'a buil
 one estimates 'zero3 { dtype = "fp32" }'
 local_orch run estimates.lua -y
 exits 1 'no such trainer'
-has "$err" 'orch-train-zero3: there is no such trainer yet' 'no such trainer'
+has "$err" 'orch-train-zero3: this backend has no trainer' 'no such trainer'
 has "$err" "--where 'backend ~= \"zero3\"'" 'no such trainer'
 
 # A program of the user's own needs no trainer; one that cannot be started is an error.
@@ -88,8 +88,8 @@ one hollow 'ddp { dtype = "fp32" }'
 ORCH_TRAINER=$(type -P true) local_orch run hollow.lua -y
 exits 4 'a trainer that does nothing'
 lacks "$out" '1 finished' 'a trainer that does nothing'
-has "$out" 'early exit: left with code 0 after 0 of 977 steps' 'a trainer that does nothing'
-has "$out" "makes the file 'finished' in its attempt's folder" 'a trainer that does nothing'
+has "$out" 'early exit: exited with code 0 after 0 of 977 steps' 'a trainer that does nothing'
+has "$out" "writes the file 'finished' in the folder of its attempt" 'a trainer that does nothing'
 same 1 "$(find runs/hollow/*/attempts -mindepth 1 -maxdepth 1 | wc -l)" 'a trainer that does nothing'
 one nobody 'ddp { dtype = "fp32" }'
 ORCH_BUILD_TRAINERS=/no/such/script local_orch run nobody.lua -y

@@ -38,7 +38,7 @@ wrong "--output is required" import x
 wrong "'int8' is not one of f32, bf16, f16" export x -o y --dtype int8
 wrong "y.lua" plan x.lua y.lua
 wrong "RUN is required" explain
-wrong "'2026-02-30' is not a day of the calendar" explain x --start 2026-02-30
+wrong "'2026-02-30' is not a date such as 2026-12-01" explain x --start 2026-02-30
 wrong "'tcsh' is not one of bash, zsh, fish" completion tcsh
 wrong "'-1' is not a number above 0" models --gpus -1
 wrong "'inf' is not a number above 0" models --tokens inf

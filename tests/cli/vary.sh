@@ -70,7 +70,7 @@ has "$out" '2 run folders written' 'run --set'
 has "$(cat runs/small/*fsdp*/provenance.json)" '"hardware.nodes=2"' 'where a run is from'
 orch explain "$(basename runs/small/*fsdp*)" --set hardware.nodes=4
 exits 2 'a run is frozen'
-has "$err" 'a run is frozen' 'a run is frozen'
+has "$err" 'the run folder cannot be changed' 'a run is frozen'
 
 # --- stdin
 orch_in() {
@@ -137,7 +137,7 @@ has "$err" 'is not a file' 'a folder'
 say_include '{}'
 has "$err" 'include takes the name of a file' 'a table'
 say_include '"round.lua"'
-has "$err" 'error: round.lua:1: include "round.lua" is a circle' 'a circle, at its place'
+has "$err" 'error: round.lua:1: include "round.lua" is circular' 'a circle, at its place'
 printf 'local a = 1\nlocal b = a.x.y\n' >broken.lua
 say_include '"broken.lua"'
 has "$err" 'error: broken.lua:2: ' 'the line of the included file'
@@ -181,8 +181,8 @@ if ! grep -Eq '^gpt-1.3b .* shipped$' "$work/out"; then bad 'where a shipped mod
 orch plan small.lua --set model=mine
 exits 0 'a run with it'
 orch doctor
-has "$out" 'clusters: ' 'doctor'
-if ! grep -q 'models: 2 in \., [0-9]* shipped' "$work/out"; then bad 'doctor: models' "$out"; fi
+has "$out" 'clusters  ' 'doctor'
+if ! grep -q 'models  *2 in \., [0-9]* shipped' "$work/out"; then bad 'doctor: models' "$out"; fi
 # --- a family beside an experiment: what docs/models.md says of it, word for word
 sed -n '/^-- models.lua: /,/^```/p' "$ORCH_HOME/docs/models.md" | grep -v '^```' >models.lua
 cat >neo.lua <<'LUA'
@@ -206,7 +206,7 @@ exits 3 'a family that no file can name'
 has "$err" "a family called 'a b' cannot be written in Lua" 'a family that no file can name'
 printf 'return { megatron = function(t) return gpt(t) end }' >models.lua
 orch plan neo.lua
-has "$err" "'megatron' is taken" 'a family with the name of a strategy'
+has "$err" "'megatron' is a function of experiments" 'a family with the name of a strategy'
 printf 'return { neo = function(t) return 3 end, ["neox-20b"] = preset("gpt-1.3b") }' >models.lua
 orch plan neo.lua
 exits 3 'a family that makes no model'
@@ -264,7 +264,7 @@ return experiment {
 LUA
 orch plan when.lua --format json
 exits 0 'a calendar'
-has "$out" '64 nodes, and at most 48 are ever there' 'more nodes than ever come'
+has "$out" '64 nodes, but at most 48 are ever available' 'more nodes than ever come'
 python3 - "$work/out" <<'PY' || bad 'dates follow the windows' "$out"
 import datetime, json, sys
 day = datetime.date.fromisoformat

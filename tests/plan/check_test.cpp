@@ -84,8 +84,9 @@ TEST_CASE("the batch must divide at every step of the ramp-up", "[plan][check]")
   run.batch = {8, 64, 2048, RampUp{16, 16, 9'765'625, false}};
   const auto verdict = check(run);
   REQUIRE(verdict.reasons.size() == 1);
-  CHECK(verdict.reasons.front().fact ==
-        "level 1 of 128, global batch 16, is no multiple of micro_batch 8 x data_parallel 4 = 32");
+  CHECK(
+      verdict.reasons.front().fact ==
+      "level 1 of 128, global batch 16, is not a multiple of micro_batch 8 x data_parallel 4 = 32");
   CHECK(verdict.reasons.front().fix ==
         "micro_batch = 4 divides every level; or let start and step be multiples of 32, or set "
         "fewer_nodes = true to begin on fewer nodes");
@@ -109,7 +110,7 @@ TEST_CASE("a level of the ramp-up that forbids the micro-batch says what would d
   const auto second = check(run).reasons;
   REQUIRE(second.size() == 1);
   CHECK(second.front().text() ==
-        "batch.rampup: level 2 of 169, global batch 44, is no multiple of micro_batch 8\n"
+        "batch.rampup: level 2 of 169, global batch 44, is not a multiple of micro_batch 8\n"
         "  micro_batch = 4 divides every level; or let start and step be multiples of 8");
   // No micro-batch divides 18 on 4 ranks, and 8 does not divide it on one.
   run.batch = {8, 64, 2048, RampUp{18, 10, 9'765'625, false}};

@@ -127,7 +127,7 @@ TEST_CASE("what a model cannot be", "[plan]") {
   CHECK_THAT(wrong(model), ContainsSubstring("kv_heads") && ContainsSubstring("try kv_heads = 4"));
   model = made("llama", llama_3_8b());
   model.head_dim = 63;
-  CHECK_THAT(wrong(model), ContainsSubstring("rotations turn pairs"));
+  CHECK_THAT(wrong(model), ContainsSubstring("rotary embeddings need an even head_dim"));
   model = sized("gpt", "", 2, 100, 3, 10, 8);
   CHECK_THAT(wrong(model), ContainsSubstring("hidden 100 does not divide into 3 heads"));
   // Its head_dim said, a llama's heads need not divide its width: 38 / 3 is 12.7.

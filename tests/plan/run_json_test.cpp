@@ -131,16 +131,17 @@ TEST_CASE("sizes that contradict each other are refused", "[plan][run]") {
   refused(R"("gpus": 4)", R"("gpus": 8)", "= 4 ranks on 8 GPUs");
   refused(R"("accumulate": 2)", R"("accumulate": 3)",
           "8 samples, but micro_batch 1 x accumulate 3 x data_parallel 4 = 12");
-  refused(R"("tokens": 1000000, "steps": 20)", R"("tokens": 0, "steps": 0)", "nothing to train");
+  refused(R"("tokens": 1000000, "steps": 20)", R"("tokens": 0, "steps": 0)",
+          "neither tokens nor steps are given");
   refused(R"("rampup": null)", R"("rampup": {"start": 2, "step": 2, "samples": 40})",
-          "level 1 of 4, global batch 2, is no multiple of micro_batch 1 x data_parallel 4 = 4");
+          "level 1 of 4, global batch 2, is not a multiple of micro_batch 1 x data_parallel 4 = 4");
   refused(R"("rampup": null)", R"("rampup": {"start": 4, "step": 3, "samples": 40})",
           "steps of 3 from 4 do not end at 8");
   refused(R"("rampup": null)", R"("rampup": {"start": 4})", "rampup.step: is missing");
   refused(R"("gpus": 4)", R"("gpus": 4, "nods": 2)",
           "nods: no such field\n  did you mean 'nodes'?");
   refused(R"("partition": "")", R"("qoss": "")", "job.qoss: no such field");
-  refused(R"("backend": "ddp")", R"("backend": "../ddp")", "is no backend's name");
+  refused(R"("backend": "ddp")", R"("backend": "../ddp")", "is not a backend");
   refused(R"("gpus": 4)", R"("gpus": 4, "tensor_parallel": 9223372036854775807)", "out of range");
 }
 

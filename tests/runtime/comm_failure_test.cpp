@@ -230,7 +230,7 @@ TEST_CASE("ranks that cannot meet say who is missing", "[comm][failure]") {
       },
       options);
   for (const std::size_t rank : {0, 2})
-    CHECK(outcomes[rank].said == "rendezvous failed: rank 1 did not come within 5 s\n");
+    CHECK(outcomes[rank].said == "rendezvous failed: rank 1 did not join within 5 s\n");
 }
 
 TEST_CASE("a rank 0 that never listens is given up after the timeout", "[comm][failure]") {

@@ -37,6 +37,6 @@ TEST_CASE("ranks that see different checkpoints at the same path do not go on", 
   if (outcomes[1].said.find("may not mount") != std::string::npos) SKIP("this user may not mount");
   CHECK_FALSE(outcomes[1].ok());
   CHECK_THAT(outcomes[1].said,
-             Catch::Matchers::ContainsSubstring("is the run folder the same on all nodes?"));
+             Catch::Matchers::ContainsSubstring("is the run folder shared by all nodes?"));
   CHECK_THAT(outcomes[1].said, Catch::Matchers::ContainsSubstring("differs"));
 }

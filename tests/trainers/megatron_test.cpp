@@ -318,7 +318,8 @@ TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][
   const std::string why =
       "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 "
       "stages "
-      "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not deal 4 layers to 1 stages";
+      "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not distribute 4 layers to 1 "
+      "stages";
   CHECK(attempt.failure().failure == record::Failure::bad_exit);
   CHECK(attempt.failure().line.starts_with(why.substr(0, 190)));
   CHECK(attempt.output.find(": bad_exit: " + why) != std::string::npos);

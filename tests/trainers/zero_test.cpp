@@ -269,7 +269,7 @@ TEST_CASE("host memory that is not there is refused before it is taken", "[train
   CHECK_FALSE(attempt.ok());
   CHECK(attempt.failure().failure == record::Failure::host_memory);
   // 12 bytes each of 12 x 65536^2 + 13 x 65536 in 64 layers, and of the ends.
-  CHECK(attempt.failure().line.starts_with("39.6 TB of host memory are wanted, and "));
+  CHECK(attempt.failure().line.starts_with("39.6 TB of host memory are needed, and "));
 }
 
 TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {

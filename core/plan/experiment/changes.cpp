@@ -88,7 +88,7 @@ class Setter {
     if (path_[at] != name && path_[at] != "1") return no_strategy(path_[at], {name});
     if (at + 1 == path_.size())
       return Error{place_text(), "the path ends at a strategy, not at a field",
-                   "give a file beside the template of its fields"};
+                   "name one of its fields"};
     return set(strategy, at + 1, place + "." + name);
   }
 

@@ -171,7 +171,7 @@ Result<fs::path> Store::find(const std::string& id) const {
   for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 5); ++i)
     names += "\n  " + printable(matches[i].filename().string());
   return Error{printable(id), fmt::format("{} runs begin like this", matches.size()),
-               "give a file beside the template of them:" + names};
+               "name one of them:" + names};
 }
 
 }  // namespace orch::store

@@ -93,7 +93,14 @@ struct GroupRow {
   const Against* against;  // null: it is the first
 };
 
-// People see it where there is more to a group than one run that ran.
+// Whether a group is called like its one record or its file; else it was chosen by fields.
+bool names_its_record(const Taken& group) {
+  return group.ids.size() == 1 &&
+         (group.ids.front() == group.name || (group.name.find('=') == std::string::npos &&
+                                              group.name.find_first_of("./") != std::string::npos));
+}
+
+// People see it where there is more to a group than one run that ran and that it is named after.
 show::Table groups_table(const SharedComparison& c) {
   std::vector<GroupRow> rows;
   for (std::size_t g = 0; g < c->groups.size(); ++g)
@@ -125,7 +132,7 @@ show::Table groups_table(const SharedComparison& c) {
   add("loss_apart_at_end", [](const Against& a) { return a.losses.apart_at_end; });
   auto out = columns.table("groups", "Groups");
   const bool plain = std::ranges::all_of(c->groups, [](const Taken& group) {
-    return group.ids.size() == 1 && findings::outcome_text(group) == "ran";
+    return names_its_record(group) && findings::outcome_text(group) == "ran";
   });
   return plain ? show::for_programs(std::move(out)) : out;
 }

@@ -105,7 +105,7 @@ TEST_CASE("an era ends on a day", "[hardware][calibration]") {
     CAPTURE(bad);
     CHECK(complaint_of_fit("2022-02-18", bad) ==
           "toy.yaml:33: partitions[1].fitted.eras[1].until: '" + std::string(bad) +
-              "' is not a day\n  write it like \"2022-02-25\"");
+              "' is not a date\n  write it like \"2022-02-25\"");
   }
 }
 

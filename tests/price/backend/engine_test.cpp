@@ -226,7 +226,7 @@ TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not inte
                            {"engine", word("megatron")}}),
                   "offload")
                 .fact,
-            "AdamW only"));
+            "only AdamW"));
   CHECK(has(
       about(reasons({{"engine", word("deepspeed")}, {"interleave", number(2)}}), "interleave").fact,
       "does not interleave"));

@@ -101,7 +101,7 @@ TEST_CASE("layers are dealt until a stage has its share of the costs", "[megatro
   auto own = nanotron(0);
   own["engine"] = word("orch");
   const auto found = problems_of(llama(own, {1, 4, 2}));
-  CHECK(has(about(found.reasons, "partition_rule").fact, "how nanotron deals"));
+  CHECK(has(about(found.reasons, "partition_rule").fact, "the rule of nanotron"));
 }
 
 TEST_CASE("a fused cross entropy holds four bytes of each logit", "[zero3][memory]") {
