@@ -67,7 +67,7 @@ TEST_CASE("an option has the form of one and repeats nothing", "[plan][slurm]") 
   CHECK_THAT(text(check_sbatch_word("options", "--signal=USR1@60", "p").error()),
              ContainsSubstring("set 'signal_seconds'"));
   CHECK_THAT(text(check_sbatch_word("options", "--nodes=4", "p").error()),
-             ContainsSubstring("--nodes is written by orch itself"));
+             ContainsSubstring("--nodes is set by orch"));
 }
 
 TEST_CASE("nothing to say is fine", "[plan][slurm]") {
