@@ -32,7 +32,7 @@ has "$err" 'no folder given' 'no folder'
 sed 's/name = "[^"]*"/name = "index.jsonl"/' some.lua >index.lua
 orch plan index.lua
 exits 3 'the name of the index'
-has "$err" "name: 'index.jsonl' is the name of orch's own file" 'the name of the index'
+has "$err" "name: 'index.jsonl' is reserved for a file of orch" 'the name of the index'
 cat >never.lua <<'LUA'
 return experiment {
   name = "never", hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 }, tokens = 1e9,
@@ -78,11 +78,11 @@ config() { printf '{"model_type": "gpt2", "n_layer": %s, "n_embd": %s, "n_head":
 config 1000000000 64
 orch import model -o out
 exits 1 'a billion layers'
-has "$err" 'n_layer is missing or no number from 1 to 100000' 'a billion layers'
+has "$err" 'n_layer is missing, or not a number from 1 to 100000' 'a billion layers'
 config 2 4611686018427387904
 orch import model -o out
 exits 1 'a width of 2^62'
-has "$err" 'n_embd is missing or no number from 1 to' 'a width of 2^62'
+has "$err" 'n_embd is missing, or not a number from 1 to' 'a width of 2^62'
 
 # A cluster's words in Latin-1; a home that cannot be read; numbers beyond all others; a site and a day that
 # are none.

@@ -15,6 +15,7 @@ namespace orch::page {
 namespace {
 
 constexpr std::size_t kMostSeries = 7;  // that eyes can distinguish
+constexpr double kMostOnAxis = 1e100;   // beyond, ticks would have no end
 
 // 1, 2 and 5 of each decade, or only 1 where there are many.
 std::vector<double> decades(double low, double high) {
@@ -99,7 +100,9 @@ Shown shown_series(const Runs& runs, const std::vector<const Line*>& lines) {
 }
 
 Chart::Axis log_axis(std::string title, const std::vector<double>& values, double least) {
-  const auto [low, high] = std::ranges::minmax(values);
+  const auto [lowest, highest] = std::ranges::minmax(values);
+  const double low = std::clamp(lowest, 1 / kMostOnAxis, kMostOnAxis);
+  const double high = std::clamp(highest, low, kMostOnAxis);
   const double times = high / low;
   const double factor =
       std::max({std::pow(times, 0.06), std::sqrt(std::max(1.0, least / times)), 1.05});
@@ -111,7 +114,9 @@ Chart::Axis log_axis(std::string title, const std::vector<double>& values, doubl
 }
 
 Chart::Axis linear_axis(std::string title, double low, double high) {
-  if (!(high > low)) high = low + 1;
+  low = std::clamp(low, -kMostOnAxis, kMostOnAxis);
+  high = std::min(high, kMostOnAxis);
+  if (!(high > low)) high = low + std::max(1.0, std::abs(low));
   Chart::Axis out{.title = std::move(title), .low = low, .high = high};
   label_ticks(out, even_ticks(low, high));
   return out;
