@@ -163,7 +163,7 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
   }
 }
 
-// Of so many layers, what goes of some to the host. On the device there is beside the rest what
+// What goes to the host of some of these layers. On the device there is beside the rest what
 // comes back ahead of its backward, of one layer.
 void emit_away(const Setup& setup, const Transformer& model, Stages stages, double layers,
                const char* name, WorkSink& sink) {

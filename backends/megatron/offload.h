@@ -63,7 +63,8 @@ inline double layer_away(const Setup& setup, const backend::Transformer& model) 
          (scores ? backend::kept_scores(model) : 0);
 }
 
-// Of so many layers in flight, those of which it goes: what the last one keeps is needed at once.
+// Of the layers in flight, the number that go to the host: what the last one keeps is needed at
+// once.
 inline double layers_away(const Setup& setup, double layers) {
   const double most = std::max(0.0, layers - 1);
   return setup.offload_layers > 0 ? std::min(static_cast<double>(setup.offload_layers), most)

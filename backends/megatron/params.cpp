@@ -11,7 +11,7 @@ namespace {
 
 using namespace pipeline;
 
-// Of so many nodes, those that have some expert of a token, if it chooses them at random; where its
+// The number of these nodes that have an expert of a token, if it chooses them at random; where its
 // router may only choose from some of them, those.
 double visited_nodes(const backend::RunView& run, double nodes) {
   const auto chosen = static_cast<double>(run.model().experts_per_token);

@@ -51,8 +51,8 @@ Json row_json(const Table& table, std::size_t row) {
   return out;
 }
 
-// Indented by so many columns. Texts of users may hold anything; what is not UTF-8 is replaced,
-// never thrown at them.
+// Indented by that number of columns. Texts of users may hold anything; what is not UTF-8 is
+// replaced, never thrown at them.
 std::string dumped(const Json& json, std::size_t columns) {
   std::string out;
   for (const char c : json.dump(2, ' ', false, Json::error_handler_t::replace)) {

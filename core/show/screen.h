@@ -35,7 +35,7 @@ std::string titled(std::string_view title, const Rows& rows, const Screen& scree
 // A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
 std::string markdown_text(std::string_view text);
 
-// The text in at most so many columns, its end replaced by "…" if it is longer.
+// The text in at most that number of columns, its end replaced by "…" if it is longer.
 std::string cut(const std::string& text, std::size_t width);
 
 // Breaks lines at blanks where they are longer than the screen; a new line is indented like the one

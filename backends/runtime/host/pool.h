@@ -12,7 +12,7 @@
 namespace orch::train {
 
 // Threads for work on host memory, beside LibTorch's: soon after the last of it they sleep, so that
-// they take no core from whoever launches kernels.
+// they take no core from the thread that launches kernels.
 class HostPool {
  public:
   explicit HostPool(int threads);  // the caller of run() is one of them

@@ -14,7 +14,7 @@ namespace orch::train {
 void wait_while(World& world, const std::function<bool()>& is_busy);
 
 // The first rank looks, which may read every byte of it for hours; the others open what it found.
-// Ranks whose file systems differ would train on apart without a message. None if there is no
+// Ranks whose file systems differ would each train on without a message. None if there is no
 // checkpoint; throws Failed if there are some and none can be read, with `otherwise` as the next
 // step.
 std::optional<checkpoint::Reader> find_checkpoint(World& world,

@@ -71,8 +71,9 @@ struct ParameterOptions {
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
   std::vector<Range> owned = {};  // what this rank updates; empty: all
-  // Of the owned ranges, the first so many have their masters in host memory, and are updated
-  // there; with `away` their weights and gradients too (where only what is owned is there).
+  // Of the owned ranges, the first ones, up to a number of elements, have their masters in host
+  // memory, and are updated there; with `away` their weights and gradients too (where only what is
+  // owned is there).
   std::size_t on_host = 0;
   bool away = false;
   bool wide_gradients = true;  // fp32 beside 16-bit weights, where there are masters

@@ -10,9 +10,9 @@ namespace orch::train {
 // share it.
 std::int64_t micro_batches_of(std::int64_t global_batch, const plan::Run& run, const Mesh& mesh);
 
-// Of the samples from `first` on, those of this replica's so many-th micro-batch: replicas take
-// turns. As tensors on the device; not `with_tokens`: their place alone. Throws Failed("data") for
-// damaged data and for tokens that the vocabulary does not have.
+// Of the samples from `first` on, those of one micro-batch of this replica, by its number: replicas
+// take turns. As tensors on the device; not `with_tokens`: their place alone. Throws Failed("data")
+// for damaged data and for tokens that the vocabulary does not have.
 MicroBatch read_batch(const data::Dataset& dataset, const plan::Run& run, const Mesh& mesh,
                       std::int64_t first, std::int64_t micro, std::int64_t step,
                       bool with_tokens = true);

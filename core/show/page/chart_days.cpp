@@ -39,7 +39,7 @@ void keep(ByGpus& held, const Line& line, bool is_measured) {
   if (!is_new && found.days().value < at->second.days().value) at->second = found;
 }
 
-// Of each series the best run on so many GPUs.
+// The best run of each series for each number of GPUs.
 std::map<std::string, Best> best_by_gpus(const std::vector<const Line*>& usable) {
   std::map<std::string, Best> out;
   for (const auto* line : usable) {

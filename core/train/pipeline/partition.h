@@ -29,7 +29,7 @@ struct Partition {
 };
 
 // As nanotron deals: a stage takes what comes next until the sum of costs exceeds its share. The
-// head costs as much as so many layers.
+// head costs as much as that number of layers.
 std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages, double head);
 
 // Layers of each of stages * chunks chunks, in the order in which a micro-batch passes them (chunk
