@@ -13,13 +13,15 @@
 namespace orch {
 namespace {
 
-// A table of measurements has some fifty columns: these limits stop files that are none.
+// A table of measurements has about fifty columns: these limits reject files that are not such
+// tables.
 constexpr std::size_t kMostColumns = 1000;
 constexpr std::size_t kMostRecords = 1'000'000;
 constexpr std::size_t kLongestCell = std::size_t{1} << 20;
 constexpr std::size_t kMostErrors = 20;
 
-constexpr std::string_view kFormula = "=+-@";  // what one begins with; besides, numbers do
+constexpr std::string_view kFormula = "=+-@";  // A formula begins with one of these; so may a
+                                               // number.
 
 bool is_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -44,7 +46,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// Reads one record after the other; keeps count of lines.
+// Reads one record after the other and counts the lines.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -132,7 +134,8 @@ std::size_t line_of(std::string_view text, std::size_t at) {
   return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-// printable() leaves sound UTF-8 as it is; line ends and tabs are the only controls in a CSV file.
+// printable() leaves valid UTF-8 unchanged; line ends and tabs are the only control characters in a
+// CSV file.
 Errors check_bytes(std::string_view text, const std::string& file) {
   const auto allowed = [](char c) { return c == '\n' || c == '\r' || c == '\t'; };
   std::size_t start = 0;

@@ -12,9 +12,9 @@
 
 namespace orch {
 
-// One line of a CSV file; a quoted cell may go on over several.
+// One record of a CSV file; a quoted cell may span several lines.
 struct CsvRecord {
-  std::size_t line = 0;  // on which it begins, from 1
+  std::size_t line = 0;  // the line on which it begins, from 1
   std::vector<std::string> cells;
 };
 
@@ -22,15 +22,15 @@ struct Csv {
   std::vector<std::string> header;
   std::vector<CsvRecord> records;  // each as long as the header
 
-  int column(std::string_view name) const;  // -1 if there is none
+  int column(std::string_view name) const;  // -1 if there is no such column
 };
 
-// RFC 4180, with the freedoms that programs take: LF, CRLF or CR, a byte order mark, empty lines.
-// file is for messages. Every problem is told, each with its line; a string that is not UTF-8 or
-// has no header is one.
+// Parses RFC 4180 with the deviations that are common in practice: LF, CRLF or CR, a byte order
+// mark, empty lines. file is for messages. Every problem is reported with its line; a string that
+// is not UTF-8 or has no header is an error.
 Result<Csv> parse_csv(std::string_view text, const std::string& file);
 
-// A text, a number or nothing.
+// The value of a cell: a string, a number or nothing.
 class CsvCell {
  public:
   CsvCell() = default;
@@ -40,7 +40,8 @@ class CsvCell {
   template <std::integral T>
   CsvCell(T number) : text_(std::to_string(number)) {}
   CsvCell(bool flag) : text_(flag ? "true" : "false") {}
-  // So many digits; 0: as many as it takes to read the same number back. Nothing if not finite.
+  // digits: number of significant digits; 0: as many as are needed to read the same number back. A
+  // number that is not finite gives an empty cell.
   CsvCell(std::optional<double> number, int digits = 0);
   CsvCell(double number, int digits = 0) : CsvCell(std::optional(number), digits) {}
 
@@ -50,16 +51,16 @@ class CsvCell {
   std::string text_;
 };
 
-// Writes a table, of which the first row is the header. A row is a line, with control characters as
-// \xNN. No spreadsheet takes a cell for a formula: a string that looks like one gets an apostrophe
-// before it, which parse_csv takes away again.
+// Writes a table whose first row is the header. A row is one line, with control characters as \xNN.
+// No spreadsheet takes a cell for a formula: a string that looks like one gets a leading
+// apostrophe, which parse_csv removes again.
 class CsvWriter {
  public:
   CsvWriter() = default;
   // With a header of plain names: "id,state,loss".
   explicit CsvWriter(std::string_view names);
 
-  void row(const std::vector<CsvCell>& cells);  // as many as the header has
+  void row(const std::vector<CsvCell>& cells);  // as many cells as the header has
   const std::string& text() const { return text_; }
 
  private:
@@ -70,7 +71,7 @@ class CsvWriter {
 // "file:12", or "file:12: column".
 std::string csv_place(const std::string& file, std::size_t line, std::string_view column = {});
 
-// Many errors of one kind say no more than a few: the rest is counted.
+// Cuts the list to `most` errors and adds one that counts the rest.
 void keep_first(Errors& errors, std::size_t most, const std::string& file);
 
 }  // namespace orch

@@ -12,7 +12,7 @@ namespace orch {
 class Descriptor {
  public:
   Descriptor() = default;
-  // Not 0, 1 or 2, where one lands if ours are closed: there it could not be told from a child's.
+  // Never 0, 1 or 2, which open() returns if ours are closed: a child would take it for its own.
   explicit Descriptor(int fd) : fd_(fd) {
     if (fd < 0 || fd > 2) return;
     fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -28,7 +28,7 @@ class Descriptor {
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }  // the caller closes it
-  // Gives errno, 0 if all is well: some file systems tell only now that a write failed (NFS).
+  // Returns errno, 0 on success: some file systems (NFS) report a failed write only here.
   int close() {
     const int fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;

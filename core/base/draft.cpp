@@ -37,13 +37,13 @@ std::string own_host() {
   return is_plain_name(name) ? name.substr(0, 64) : "host";
 }
 
-// Folders are named after the process that writes them: .tmp-<pid>@<host>@<name>.
+// Draft folders are named after the process that writes them: .tmp-<pid>@<host>@<name>.
 std::string folder_name(const std::string& name) {
   return fmt::format("{}{}@{}@{}", kFolder, ::getpid(), own_host(), name);
 }
 
-// Whether nobody writes this draft any more. Of a process on another machine that shares the disk
-// only the age can tell.
+// True if no process writes this draft any more. For a process on another machine that shares the
+// disk, only the age of the draft can show it.
 bool is_dead(const fs::path& draft) {
   const auto name = draft.filename().string().substr(kFolder.size());
   const int pid = std::atoi(name.c_str());
@@ -63,7 +63,7 @@ Status check_new(const fs::path& folder) {
   return Error{printable(folder.string()), "exists and is not empty", "name a new folder"};
 }
 
-// "out/" names the folder "out", and ".." has a name too.
+// The path without a trailing slash: "out/" names the folder "out", and ".." has a name too.
 fs::path named(const fs::path& place) {
   const auto last = place.filename();
   const auto path = (last == "." || last == ".." ? fs::absolute(place) : place).lexically_normal();
@@ -89,19 +89,19 @@ Result<DraftFile> DraftFile::create(const fs::path& path, Name name) {
   const auto temp = beside(path, name);
   int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   if (name == Name::own) {
-    ::unlink(temp.c_str());  // of a process that died here and had our number
-    // Exclusive: in a folder that others may write to, the name could be one of theirs.
+    ::unlink(temp.c_str());  // left by a process that died here and had our process id
+    // Exclusive: in a folder that others may write to, the name could be a file of theirs.
     flags |= O_EXCL;
   }
   for (int tries = 0; tries < kTries; ++tries) {
     file = Descriptor(::open(temp.c_str(), flags, 0644));
     if (!file.is_open()) return file_error(path, "cannot create", errno);
     if (name != Name::locked) break;
-    // Where nothing can be locked, nobody can tell.
+    // A file system that cannot lock gives another errno; then the draft counts as free.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       return Error{printable(temp.string()), "another program is writing to it",
                    "wait for it, or name another place"};
-    // Between the two its writer may have published it: then it is no draft any more.
+    // Between open and flock its writer may have published it: then it is no longer a draft.
     if (is_at(file.get(), temp)) break;
   }
   draft.temp_ = temp;
@@ -151,7 +151,7 @@ Status DraftFile::close() {
 }
 
 Status DraftFile::publish() {
-  // A lock is kept until the name is gone that it is for.
+  // A lock is held until the name that it protects is gone.
   if (auto status = name_ == Name::locked ? flush() : close(); !status) return status;
   if (::rename(temp_.c_str(), path_.c_str()) != 0)
     return file_error(path_, "cannot put in place", errno);
@@ -172,7 +172,7 @@ Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector
   const auto target = named(place);
   const auto draft = target.parent_path() / folder_name(target.filename().string());
   std::error_code code;
-  remove_tree(draft);  // of a process that died here and had our number
+  remove_tree(draft);  // left by a process that died here and had our process id
   fs::create_directories(draft, code);
   if (code) return file_error(place, "cannot create", code.value());
   DraftFolder made(target, draft);

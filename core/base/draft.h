@@ -13,14 +13,14 @@
 
 namespace orch {
 
-// A file that is written beside its place and gets its name when it is whole: at every moment the
-// path holds the old or the new bytes, never half. What is not published is removed.
+// A file that is written beside its final path and renamed when it is complete: at every moment the
+// path holds the old or the new bytes, never half. A draft that is not published is removed.
 class DraftFile {
  public:
   enum class Name {
-    own,     // each process has one: several may write the same file, and the last one stays
-    fixed,   // PATH.tmp: what a killed process left is overwritten
-    locked,  // PATH.tmp, and who comes second is refused
+    own,     // one per process: several processes may write the same file, and the last one wins
+    fixed,   // PATH.tmp: a draft that a killed process left is overwritten
+    locked,  // PATH.tmp; a second writer is refused
   };
   static Result<DraftFile> create(const fs::path& path, Name name = Name::own);
 
@@ -32,13 +32,13 @@ class DraftFile {
   Status append(const void* data, std::size_t bytes) {
     return append({static_cast<const char*>(data), bytes});
   }
-  // Of what was appended and flushed.
+  // Overwrites bytes that were appended and flushed.
   Status write_at(std::uint64_t position, const void* data, std::size_t bytes);
   Status read_at(std::uint64_t position, void* data, std::size_t bytes) const;
   Status flush();
   Status sync();     // flushes, and waits for the disk
-  Status close();    // flushes; for many drafts, that share a sync_disk_of
-  Status publish();  // gives it its name
+  Status close();    // flushes without syncing; many drafts share one sync_disk_of
+  Status publish();  // renames it to its final path
 
   int descriptor() const { return file_.get(); }
 
@@ -52,18 +52,18 @@ class DraftFile {
   std::string buffer_;
 };
 
-// A file that is to be written into some folder.
+// A file to be written into a folder: its name and content.
 struct File {
   std::string name;
   std::string text;
 };
 
-// A folder that is filled beside its place and appears there whole or not at all; removed unless it
-// gets there.
+// A folder that is filled beside its final path and appears there complete or not at all; removed
+// unless it is published.
 class DraftFolder {
  public:
-  // Nothing may be at its place but an empty folder. Makes the folders above it, and the files in
-  // it, not synced.
+  // At `place` there may be at most an empty folder. Creates the folders above it, and the files in
+  // it without syncing them.
   static Result<DraftFolder> create(const fs::path& place, const std::vector<File>& files = {});
 
   DraftFolder(DraftFolder&& other) noexcept;
@@ -73,7 +73,7 @@ class DraftFolder {
   const fs::path& path() const { return draft_; }
   const fs::path& place() const { return place_; }
   Status sync();     // the files in it are on disk; many drafts share a sync_disk_of instead
-  Status publish();  // a rename, as long as nobody else was faster
+  Status publish();  // a rename, which fails if another process was faster
 
  private:
   DraftFolder(fs::path place, fs::path draft)
@@ -84,17 +84,17 @@ class DraftFolder {
   fs::path draft_;  // empty: published, or moved from
 };
 
-// Whether an entry of a folder is a draft of another.
+// True if an entry of a folder is the draft of another entry.
 bool is_draft(const fs::path& entry);
 
 // Removes the draft folders that killed processes left behind.
 void remove_dead_drafts(const fs::path& folder);
 
-// What is in a folder, where it matters that none is overlooked: one that cannot be read is an
-// error. One that is missing has no entries.
+// The entries of a folder, for callers that must not overlook one: a folder that cannot be read is
+// an error. A missing folder has no entries.
 Result<std::vector<fs::path>> entries_if_there(const fs::path& folder);
 
-// All of a file system's data is on disk: one call for many files.
+// Syncs the file system's data to disk: one call for many files.
 Status sync_disk_of(const fs::path& folder);
 
 }  // namespace orch

@@ -16,7 +16,7 @@
 namespace orch {
 namespace {
 
-// It keeps its permissions, and one that may not be written is not.
+// The new file keeps the old one's permissions; a file that may not be written is not replaced.
 Status replace(const fs::path& file, const fs::file_status& about, std::string_view text) {
   if (::access(file.c_str(), W_OK) != 0) return file_error(file, "cannot write", errno);
   if (auto status = write_file_atomically(file, text); !status) return status;
@@ -34,7 +34,7 @@ int unlink_at(int folder, const char* name, int flags) {
 
 int remove_at(int folder, const char* name);
 
-// All that is in an open folder.
+// Removes all entries of an open folder.
 int remove_entries(Descriptor folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
   if (!entries) return errno;
@@ -53,7 +53,7 @@ int remove_at(int folder, const char* name) {
   Descriptor inside(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!inside.is_open()) {
     if (errno == ENOENT) return 0;
-    // Not a folder, or one that may not be read: then at most an empty one can go.
+    // Not a folder, or a folder that may not be read: it can be removed only if it is empty.
     const bool is_folder = errno != ENOTDIR && errno != ELOOP;
     return unlink_at(folder, name, is_folder ? AT_REMOVEDIR : 0);
   }

@@ -1,8 +1,8 @@
 #pragma once
 
 // The flight recorder of a trainer: what each rank does now, and the last collectives it entered,
-// in a file that is mapped into memory. It costs no system call to write, and outlives the process
-// however that ends. Header only and on libc alone, so that every trainer can have it.
+// in a file that is mapped into memory. Writing costs no system call, and the file outlives the
+// process however it ends. Header-only and using libc alone, so that every trainer can include it.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ struct alignas(64) Slot {
   char group[16];                       // data, tensor, pipeline, world, ...
   std::uint64_t bytes;
   std::int64_t start;             // nanoseconds since 1970
-  std::atomic<std::int64_t> end;  // 0: still in it
+  std::atomic<std::int64_t> end;  // 0: the rank is still in it
 };
 struct Page {
   char magic[8];
@@ -45,7 +45,7 @@ struct Page {
   std::int32_t rank;
   char host[64];
   std::int64_t opened;                  // nanoseconds since 1970
-  std::atomic<std::int64_t> step;       // the one at hand; -1: none yet
+  std::atomic<std::int64_t> step;       // the current one; -1: none yet
   std::atomic<std::int64_t> step_time;  // when it began
   std::atomic<std::uint64_t> last;      // the highest sequence number given
   Slot slots[kRing];                    // number n is in slot n % kRing
@@ -55,14 +55,15 @@ static_assert(sizeof(Slot) == 64, "the layout is a promise to readers");
 
 inline std::int64_t now() {
   timespec time = {};
-  ::clock_gettime(CLOCK_REALTIME, &time);  // by the vDSO: no system call
+  ::clock_gettime(CLOCK_REALTIME, &time);  // the vDSO serves it: no system call
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 inline std::string file_name(int rank) { return "rank-" + std::to_string(rank); }
 
-// Writes one rank's file. Any number of threads may record at once. One that could not be opened
-// records nothing, and says why: no training should end for want of a recorder.
+// Writes one rank's file. Any number of threads may record at once. If the file could not be
+// opened, nothing is recorded and error() has the reason: training must not end because its
+// recorder failed.
 class Recorder {
  public:
   Recorder() = default;
@@ -89,7 +90,8 @@ class Recorder {
     const auto number = page_->last.fetch_add(1, std::memory_order_relaxed) + 1;
     auto& slot = page_->slots[number % kRing];
     slot.sequence.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);  // nobody takes the rest for the old one
+    std::atomic_thread_fence(std::memory_order_release);  // no reader takes the remaining fields
+                                                          // for those of the old record
     put(slot.kind, kind);
     put(slot.group, group);
     slot.bytes = bytes;
@@ -102,7 +104,8 @@ class Recorder {
   void end(std::uint64_t number) {
     if (!page_ || number == 0) return;
     auto& slot = page_->slots[number % kRing];
-    if (slot.sequence.load(std::memory_order_relaxed) == number)  // else it is overwritten
+    if (slot.sequence.load(std::memory_order_relaxed) == number)  // otherwise the slot has been
+                                                                  // overwritten since
       slot.end.store(now(), std::memory_order_release);
   }
 
@@ -113,8 +116,8 @@ class Recorder {
     std::memset(to + size, 0, sizeof to - size);
   }
 
-  // Made beside its place and renamed, so that no reader sees one without its head. All its blocks
-  // are asked for now: a disk that is full would otherwise be a SIGBUS in the middle of training.
+  // Made beside its path and renamed, so that no reader sees a file without its header. All blocks
+  // are allocated now: a full disk would otherwise cause a SIGBUS in the middle of training.
   void open(const std::string& path, int rank) {
     const auto temporary = path + ".new";
     const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -163,7 +166,7 @@ struct Collective {
   std::string group;
   std::uint64_t bytes = 0;
   double start = 0;  // seconds since 1970
-  double end = 0;    // 0: still in it
+  double end = 0;    // 0: the rank is still in it
 
   bool inside() const { return end == 0; }
 };
@@ -173,9 +176,10 @@ struct Recording {
   int rank = 0;
   std::string host;
   std::int64_t step = -1;  // -1: none yet
-  double step_time = 0;    // when it began, seconds since 1970
+  double step_time = 0;    // when the step began, seconds since 1970
   std::uint64_t last = 0;
-  std::vector<Collective> collectives;  // by sequence number; those being written are not there
+  std::vector<Collective> collectives;  // sorted by sequence number; those being written are left
+                                        // out
 };
 
 namespace internal {
@@ -190,14 +194,14 @@ std::string word(const char (&from)[N]) {
 
 inline double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// The slot as the first copy has it; nothing if the second shows that it was being written then.
+// The slot as the first copy has it; nothing if the second copy shows that it was being written.
 inline std::optional<Collective> read(const Slot& first, const Slot& second, std::uint64_t number) {
   if (first.sequence.load() != number || second.sequence.load() != number) return std::nullopt;
   return Collective{number,      word(first.kind),     word(first.group),
                     first.bytes, seconds(first.start), seconds(first.end.load())};
 }
 
-// Fills the page from the file's beginning; false if there is less, or more, than a page.
+// Fills the page from the start of the file; false if the file is smaller or larger than a page.
 inline bool copy(int fd, Page& page) {
   struct stat facts = {};
   if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != sizeof(Page))
@@ -216,8 +220,9 @@ inline bool copy(int fd, Page& page) {
 
 }  // namespace internal
 
-// What a file tells; nothing if it is not a recording. Any bytes may be in it. It is copied, not
-// mapped: a file that shrinks under a mapping kills its reader. Twice: see internal::read.
+// The content of a file; nothing if it is not a recording. Any bytes may be in it. It is copied,
+// not mapped: a file that shrinks under a mapping kills its reader. It is copied twice: see
+// internal::read.
 inline std::optional<Recording> read(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return std::nullopt;

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1;
 const Json kNothing;
 
-constexpr int kDeepest = 64;  // ours have five levels
+constexpr int kDeepest = 64;  // our own documents have five levels
 
 Json parse(std::string text, bool lenient) {
   auto json = parse_json(text);
@@ -36,7 +36,7 @@ static Result<std::optional<off_t>> plain_size(const fs::path& path) {
     if (error.fix.empty()) error.fix = "move it away";
     return error;
   }
-  // Opening a pipe would wait for a writer.
+  // Opening a pipe would block until it has a writer.
   if (!S_ISREG(about.st_mode))
     return Error{printable(path.string()), "is not a plain file", "move it away"};
   return std::optional(about.st_size);
@@ -79,7 +79,7 @@ Result<std::optional<Json>> read_json(const fs::path& path, const JsonOptions& o
   return std::optional(std::move(json));
 }
 
-// The destructor of what is nested deeper than the stack ends the program.
+// A document nested deeper than this would overflow the stack in its destructor.
 static bool is_sane(std::string_view text) {
   int depth = 0;
   bool in_text = false;

@@ -13,21 +13,21 @@
 
 namespace orch {
 
-// Whether a plain file is there; anything else in its place (a directory, a pipe) is an error, and
-// so is a place that cannot be looked at.
+// True if a regular file exists; anything else at its path (a directory, a pipe) is an error, and
+// so is a path that cannot be inspected.
 Result<bool> is_plain_file(const fs::path& path);
 
-// The text of a file that may be anything: missing is nothing; a directory, a pipe, one that cannot
-// be read or is larger than limit bytes is an error.
+// The content of a file, which may be anything: nothing if it is missing; an error for a directory,
+// a pipe, a file that cannot be read or is larger than limit bytes.
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit);
 
-// JSON whose nesting is sane; discarded otherwise, and where it is not JSON: to be parsed by
-// nothing else, where somebody else may have written it. Json: nlohmann::json, or ordered_json.
+// Parses JSON with a limit on nesting; gives `discarded` beyond it and for text that is not JSON.
+// Use nothing else for files that others may have written. Json: nlohmann::json, or ordered_json.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text);
 
-// The fields of a JSON object. What is missing or of another kind is noted, every one of them: see
-// problems(). Keys whose value is null count as missing. The document outlives this.
+// The fields of a JSON object. Every field that is missing or of another type is noted: see
+// problems(). Keys whose value is null count as missing. The document must outlive this.
 class Fields {
  public:
   explicit Fields(const nlohmann::json& object)
@@ -38,15 +38,17 @@ class Fields {
   std::int64_t whole(std::string_view key, std::int64_t least = 0, std::int64_t most = kMost);
   bool flag(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
-  Fields object(std::string_view key);  // a section: its problems are ours, behind its name
+  Fields object(std::string_view key);  // a section: its problems are added to ours, prefixed with
+                                        // its name
 
   bool has(std::string_view key) const;
-  std::string text_or(std::string_view key, std::string fallback);  // if the key is missing
+  std::string text_or(std::string_view key, std::string fallback);  // the fallback if the key is
+                                                                    // missing
   double number_or(std::string_view key, double fallback);
-  std::vector<std::string> keys() const;  // in the order of the alphabet
+  std::vector<std::string> keys() const;  // in alphabetical order
 
   const std::vector<std::string>& problems() const { return *problems_; }
-  std::string problem() const;  // all of them in one line
+  std::string problem() const;  // all problems in one line
   void complain(const std::string& problem);
 
   static constexpr std::int64_t kMost = std::int64_t{1} << 53;
@@ -63,8 +65,9 @@ class Fields {
   std::shared_ptr<std::vector<std::string>> problems_;
 };
 
-// A file of ours: a JSON object with our version in it. Nothing where there is no file. lenient:
-// bytes that are not UTF-8 count as '?'; scripts copy texts of others.
+// One of our own files: a JSON object that contains our version. Gives nothing where there is no
+// file. lenient: bytes that are not UTF-8 count as '?', because scripts copy text from other
+// programs.
 struct JsonOptions {
   std::size_t limit = std::size_t{1} << 20;
   bool lenient = false;
@@ -72,7 +75,7 @@ struct JsonOptions {
 };
 Result<std::optional<nlohmann::json>> read_json(const fs::path& path, const JsonOptions& options);
 
-// The error that a damaged file is.
+// The error for a damaged file.
 Error damaged(const fs::path& path, const std::string& problem, const std::string& fix);
 
 }  // namespace orch

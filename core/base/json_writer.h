@@ -6,9 +6,9 @@
 
 namespace orch {
 
-// Writes indented JSON straight into a string: for what is written ten thousand times, where
-// building a document first costs ten times as much. The caller keeps the nesting right and the
-// keys plain: they are written as they are.
+// Writes indented JSON straight into a string: for documents that are written ten thousand times,
+// where building a document first costs ten times as much. The caller keeps the nesting right and
+// the keys plain: they are not escaped.
 class JsonWriter {
  public:
   JsonWriter() { out_.reserve(2048); }
@@ -17,7 +17,7 @@ class JsonWriter {
   JsonWriter& end();
   JsonWriter& begin_list(std::string_view key);
   JsonWriter& end_list();
-  JsonWriter& item(std::string_view text);  // of a list
+  JsonWriter& item(std::string_view text);  // an item of a list
 
   JsonWriter& field(std::string_view key, std::string_view text);
   JsonWriter& field(std::string_view key, const char* text) {

@@ -11,7 +11,7 @@ namespace orch {
 
 Result<FileLock> FileLock::take(const fs::path& path, Wait wait) {
   FileLock lock;
-  // Whoever may write in the folder could have it lead to any file of ours.
+  // O_NOFOLLOW: otherwise someone who may write in the folder could link it to any file of ours.
   lock.file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!lock.file_.is_open() && errno == ELOOP)
     return Error{printable(path.string()), "is a link", "remove it: a lock is a file of its own"};

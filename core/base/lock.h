@@ -8,13 +8,13 @@
 
 namespace orch {
 
-// An advisory lock on a file (flock), held until this and every descriptor that a child inherited
-// from it are closed: it outlives us as long as a program that we started with it runs.
+// An advisory lock on a file (flock), held until this object and every descriptor that a child
+// inherited from it are closed: it outlives us as long as a program that we started with it runs.
 class FileLock {
  public:
   enum class Wait { no, yes };
-  // Without waiting, a lock that someone else has is not an error: held() says so. Where the file
-  // system cannot lock, supported() is false and held() too.
+  // Without waiting, a lock that another process holds is not an error: held() is false then. Where
+  // the file system cannot lock, supported() and held() are false.
   static Result<FileLock> take(const fs::path& path, Wait wait);
 
   bool held() const { return held_; }

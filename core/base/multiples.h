@@ -1,6 +1,6 @@
 #pragma once
 
-// Whole numbers that divide each other. Header-only, because authors of backends use it too.
+// Integers that divide each other. Header-only, because authors of backends use it too.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@ inline std::int64_t round_up(std::int64_t number, std::int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 
-// The largest divisor of a number up to `most`; 1 if there is none. Sizes go up to 1e12, of which
-// the root is still quick to count to.
+// The largest divisor of a number up to `most`; 1 if there is none. Sizes go up to 1e12, and
+// counting up to the square root of that is fast.
 inline std::int64_t divisor_below(std::int64_t number, std::int64_t most) {
   std::int64_t best = 1;
   for (std::int64_t i = 1; i * i <= number; ++i)

@@ -8,7 +8,7 @@
 
 namespace orch {
 
-// A text that is a number and nothing else: no blank, no "+", and none that is not finite.
+// A string that is a number and nothing else: no blank, no "+", not infinite or NaN.
 template <class Number>
 std::optional<Number> number_from(std::string_view text) {
   Number value{};
@@ -20,7 +20,7 @@ std::optional<Number> number_from(std::string_view text) {
   return value;
 }
 
-// One that is finite and above 0.
+// The number if it is finite and above 0.
 inline std::optional<double> positive(const std::optional<double>& number) {
   return number && std::isfinite(*number) && *number > 0 ? number : std::nullopt;
 }

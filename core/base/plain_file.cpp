@@ -13,7 +13,7 @@ constexpr std::int64_t kBlock = 1 << 20;
 
 }  // namespace
 
-// Non-blocking: opening a pipe would wait for a writer.
+// Non-blocking: opening a pipe would block until it has a writer.
 PlainFile::PlainFile(const fs::path& path)
     : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!file_.is_open()) return;

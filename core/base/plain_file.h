@@ -10,7 +10,7 @@
 
 namespace orch {
 
-// A plain file open for reading at any place; anything else (missing, a directory, a pipe) is not.
+// A regular file, open for random reads; anything else (missing, a directory, a pipe) stays closed.
 class PlainFile {
  public:
   static constexpr std::size_t kLongestLine = std::size_t{4} << 20;
@@ -21,11 +21,11 @@ class PlainFile {
   std::int64_t size() const { return size_; }
   double modified() const { return modified_; }  // seconds since 1970
 
-  // Up to so many bytes from there; fewer at the end of the file or if it cannot be read.
+  // Up to `bytes` bytes from there; fewer at the end of the file or if it cannot be read.
   std::string read(std::int64_t from, std::int64_t bytes) const;
 
-  // Visits the lines that begin there or behind, without their ends, until visit returns false. The
-  // last may have no end. Of a line longer than kLongestLine there is only a part.
+  // Visits the lines that begin at or after `from`, without their line ends, until visit returns
+  // false. The last line may lack its line end. A line longer than kLongestLine is cut.
   void each_line(std::int64_t from, const std::function<bool(std::string_view)>& visit) const;
 
  private:

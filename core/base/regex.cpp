@@ -7,7 +7,8 @@ namespace orch {
 namespace {
 
 constexpr std::size_t kFirstStack = 32 << 10;
-constexpr std::size_t kLargestStack = 1 << 20;  // of the machine code, for long runs of one class
+constexpr std::size_t kLargestStack = 1 << 20;  // stack of the machine code, for long runs of one
+                                                // character class
 
 std::string words_of(int code) {
   PCRE2_UCHAR buffer[256] = {};
@@ -30,8 +31,8 @@ struct Regex::Compiled {
   pcre2_match_context* context = nullptr;
   pcre2_jit_stack* stack = nullptr;
   bool fast = false;
-  std::string_view text;  // of the last search
-  int outcome = 0;        // of it
+  std::string_view text;  // the text of the last search
+  int outcome = 0;        // the result of the last search
 
   ~Compiled() {
     pcre2_match_data_free(found);
@@ -53,7 +54,7 @@ struct Regex::Compiled {
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
     int result = PCRE2_ERROR_JIT_STACKLIMIT;
     if (fast) result = pcre2_jit_match(code, subject, text.size(), from, 0, found, context);
-    // The interpreter takes its memory from the heap.
+    // The interpreter allocates from the heap instead.
     if (result == PCRE2_ERROR_JIT_STACKLIMIT)
       result = pcre2_match(code, subject, text.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
                            found, context);

@@ -13,17 +13,18 @@
 namespace orch {
 
 struct RegexOptions {
-  bool unicode = false;          // over characters, with Unicode's classes; else over bytes
-  bool lines = false;            // ^ and $ are the ends of a line, not of the text
-  bool literal = false;          // text that is found as it is
-  std::uint32_t most_tries = 0;  // beyond them a search gives up; 0: where the library does
+  bool unicode = false;          // matches characters, with Unicode's classes; otherwise bytes
+  bool lines = false;            // ^ and $ match at the ends of each line, not only of the text
+  bool literal = false;          // the pattern is plain text, not a regular expression
+  std::uint32_t most_tries = 0;  // limit of a search's effort, after which it gives up; 0: the
+                                 // library's
 };
 
-// A regular expression (PCRE2, compiled to machine code where that can be), with named groups; one
-// name may occur in two branches. For one thread.
+// A regular expression (PCRE2, compiled to machine code where possible), with named groups; the
+// same name may occur in two branches. Not thread-safe.
 class Regex {
  public:
-  // An error has no place, and says at which character.
+  // An error has an empty place and contains the position in the pattern.
   static Result<Regex> compile(std::string_view pattern, const RegexOptions& options = {});
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
@@ -31,14 +32,14 @@ class Regex {
 
   const std::vector<std::pair<std::string, std::size_t>>& groups() const { return groups_; }
 
-  // Whether there is a match from `from` on; what follows then answers until the next search. For
-  // Unicode the text must be UTF-8.
+  // True if there is a match from `from` on; the functions below refer to it until the next search.
+  // With `unicode` the text must be UTF-8.
   bool search(std::string_view text, std::size_t from) const;
   std::size_t match_begin() const;
   std::size_t match_end() const;
-  // What a group holds; nothing where it took no part.
+  // The text of a group; empty where the group took no part in the match.
   std::string_view group(std::size_t index) const;
-  // Why the last search gave up before it was through; empty: it did not.
+  // Why the last search gave up before it was finished; empty: it did not.
   std::string gave_up() const;
 
  private:

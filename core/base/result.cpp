@@ -3,13 +3,13 @@
 namespace orch {
 namespace {
 
-// What was given may be of any length, and a message repeats it: its beginning and its length will
-// do.
+// A user's value may be of any length, and messages repeat it: its beginning and its length are
+// enough.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kMost = 2000, kKept = 1000;
   if (text.size() <= kMost) return text;
   std::size_t end = kKept;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // inside a character of UTF-8
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // in the middle of a UTF-8 character
   return text.substr(0, end) + "… (" + std::to_string(text.size()) + " bytes)";
 }
 

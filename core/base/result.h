@@ -9,19 +9,19 @@
 
 namespace orch {
 
-// Something a user can mend: where it is, what is the case, and what to do next.
+// A problem that a user can fix: where it is, what the fact is, and what to do next.
 struct Error {
   std::string place;
   std::string fact;
   std::string fix;  // may be empty
 
-  // "place: fact\n  fix", without the parts that are empty; of one that is very long, its
-  // beginning.
+  // "place: fact
+  //   fix", without the parts that are empty; a very long part is cut.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };
 
-// Several errors, one below the other.
+// The texts of several errors, one per line.
 std::string text(const std::vector<Error>& errors);
 
 // Several problems at once; a single Error converts to it.
@@ -30,7 +30,7 @@ struct Errors : std::vector<Error> {
   Errors() = default;
   Errors(Error error) { push_back(std::move(error)); }
 
-  // Adds what went wrong in a Result or a Status; whether nothing did.
+  // Adds the errors of a Result or a Status; true if there were none.
   template <class Outcome>
   bool add(const Outcome& outcome) {
     if (!outcome) insert(end(), outcome.error().begin(), outcome.error().end());
@@ -77,6 +77,6 @@ class [[nodiscard]] Status {
 
 }  // namespace orch
 
-// What only a programmer can mend.
+// A condition that only a programmer can have broken.
 #define ORCH_CHECK(condition, message) \
   ((condition) ? void(0) : ::orch::check_failed(#condition, message, __FILE__, __LINE__))

@@ -11,7 +11,7 @@
 namespace orch {
 namespace {
 
-// Of a file that is one number; nothing if it says "max".
+// The number that a file holds; nothing if it holds "max".
 std::optional<std::uint64_t> number_in(const fs::path& path) {
   const auto text = read_file(path);
   if (!text || text->empty() || !std::isdigit(static_cast<unsigned char>(text->front())))
@@ -19,8 +19,8 @@ std::optional<std::uint64_t> number_in(const fs::path& path) {
   return std::strtoull(text->c_str(), nullptr, 10);
 }
 
-// "inactive_file 4096" of memory.stat: file pages, which go when memory is wanted. In the first
-// version those with total_ are of the groups below, too.
+// "inactive_file 4096" in memory.stat: file pages, which the kernel frees on demand. In cgroup
+// version 1 the values with total_ include the groups below.
 std::uint64_t reclaimable(const fs::path& group) {
   const auto text = read_file(group / "memory.stat");
   if (!text) return 0;
@@ -42,7 +42,7 @@ struct Version {
 constexpr Version kNew{"sys/fs/cgroup", "memory.max", "memory.current"};
 constexpr Version kOld{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
 
-// A group's limit holds for all below it.
+// A group's limit holds for all groups below it.
 void look(const fs::path& root, const Version& version, std::string group, HostRoom& room) {
   for (;;) {
     const auto folder =
@@ -51,7 +51,8 @@ void look(const fs::path& root, const Version& version, std::string group, HostR
     if (limit && used) {
       const auto taken = *used - std::min(*used, reclaimable(folder));
       const auto left =
-          std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // 0: not known
+          std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // not 0, which means
+                                                                         // unknown
       if (room.bound.empty() || left < room.bytes)
         room = {left, std::string(version.limit) + " of " + (group.empty() ? "/" : group)};
     }

@@ -9,15 +9,15 @@
 
 namespace orch {
 
-std::string host_name();  // "localhost" where it has none
+std::string host_name();  // "localhost" where the machine has no name
 
-// "Key:   123 kB" of a string as /proc has it, in bytes.
+// The value of "Key:   123 kB", the format of /proc, in bytes.
 std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key);
 
-// Host memory that this process may still take, and what bounds it: what the machine has left
-// ("MemAvailable"), or the limit of a control group it is in ("memory.max of /slurm/job_7").
+// Host memory that this process may still allocate, and what limits it: the machine
+// ("MemAvailable"), or a control group that the process is in ("memory.max of /slurm/job_7").
 struct HostRoom {
-  std::uint64_t bytes = 0;  // 0: not known
+  std::uint64_t bytes = 0;  // 0: unknown
   std::string bound;
 };
 HostRoom host_room(const fs::path& root = "/");

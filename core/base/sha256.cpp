@@ -55,7 +55,7 @@ std::string sha256(std::string_view bytes) {
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
   for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock)) add_block(bytes.data(), state);
-  // A one, zeros, and the length in bits as the last eight bytes of a block.
+  // The padding: a one, zeros, and the length in bits as the last eight bytes of a block.
   std::string rest(bytes);
   rest += '\x80';
   while (rest.size() % kBlock != kBlock - 8) rest += '\0';

@@ -8,16 +8,19 @@
 
 namespace orch {
 
-// A program to run: words, never a string for a shell to take apart.
+// A program to run, as an argument list: never a string for a shell to parse.
 struct Command {
-  std::vector<std::string> argv;  // the first is looked for in PATH
-  fs::path directory = {};        // to run it in; empty: ours
-  std::string input = {};         // its stdin
-  fs::path output = {};           // a file for its stdout instead of Output::out; is made anew
-  int hold = -1;                  // a descriptor of ours that it keeps open until it ends: a lock
-  double timeout_seconds = 60;    // then it is killed
-  bool parsed = true;             // we read what it says: in English, times in seconds since 1970;
-                                  // false where its environment goes on to others, as sbatch's does
+  std::vector<std::string> argv;  // the program is looked up in PATH
+  fs::path directory = {};        // working directory; empty: ours
+  std::string input = {};         // passed to its stdin
+  fs::path output = {};           // a file for its stdout instead of Output::out; created or
+                                  // truncated
+  int hold = -1;                  // a descriptor of ours that stays open in the program until it
+                                  // ends, such as a lock
+  double timeout_seconds = 60;    // after which it is killed
+  bool parsed = true;             // its output is parsed by us: in English, times in seconds since
+                                  // 1970; false where its environment is passed on to others, as
+                                  // sbatch's is
 };
 
 struct Output {
@@ -27,7 +30,7 @@ struct Output {
   bool timed_out = false;
 };
 
-// Runs programs. What a session's SLURM leaves in the environment is kept from them.
+// Runs programs. Variables that a surrounding SLURM session set are removed from their environment.
 class Shell {
  public:
   virtual ~Shell() = default;

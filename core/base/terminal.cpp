@@ -7,7 +7,7 @@
 namespace orch {
 namespace {
 
-// Bytes of the colour that the text begins with, as ECMA-48 has it ("SGR"); 0 if it begins with
+// Length in bytes of the colour code (ECMA-48 "SGR") with which the text begins; 0 if there is
 // none.
 std::size_t color_code(std::string_view text) {
   if (!text.starts_with("\033[")) return 0;
@@ -15,7 +15,7 @@ std::size_t color_code(std::string_view text) {
   return end < text.size() && text[end] == 'm' ? end + 1 : 0;
 }
 
-// Neither a character of ASCII that is seen, nor a line break, nor a tab.
+// True for all but printable ASCII, line breaks and tabs.
 bool is_odd(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 || byte > 0x7e) && c != '\n' && c != '\t';

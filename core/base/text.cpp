@@ -14,7 +14,7 @@
 namespace orch {
 namespace {
 
-// How many letters to insert, delete, replace or swap with their neighbour.
+// The number of letters to insert, delete, replace or swap with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last, row(b.size() + 1);  // the rows of a[..i-2], i-1 and i
   std::iota(row.begin(), row.end(), 0);
@@ -31,8 +31,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well; and those of Unicode that turn
-// the direction of writing, so that a line would read as something else.
+// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well; and the Unicode characters that
+// change the writing direction, so that a line would read as something else.
 bool is_control(char32_t code) {
   const bool turns = code == 0x061c || code == 0x200e || code == 0x200f ||
                      (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -114,7 +114,7 @@ std::string without_numbers(std::string_view text) {
       continue;
     } else if (number && c == ' ' && i + 2 < text.size() && text[i + 2] == 'B' &&
                std::string_view("kMGTP").find(text[i + 1]) != std::string_view::npos) {
-      out += " ";  // and the B
+      out += " ";  // and the "B"
       ++i;
     } else {
       out += c;
@@ -148,7 +148,7 @@ std::string shell_quote(std::string_view text) {
 
 namespace {
 
-// Of the name that begins a string: letters, digits and '_', no digit first.
+// The length of the variable name that begins a string: letters, digits and '_', no digit first.
 std::size_t name_length(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size() &&
@@ -176,7 +176,7 @@ std::optional<std::string> shell_expand(std::string_view text) {
       const auto rest = text.substr(i + 1 + (braces ? 1 : 0));
       const auto length = name_length(rest);
       if (length == 0 || (braces && !rest.substr(length).starts_with('}'))) return std::nullopt;
-      // In braces, so that what follows is no part of the name.
+      // In braces, so that the text behind it does not become part of the name.
       ((out += "${") += rest.substr(0, length)) += '}';
       i += length + (braces ? 2 : 0);
     }
@@ -210,8 +210,8 @@ bool is_plain_name(std::string_view text) {
   });
 }
 
-// Eight bytes at a time, as little-endian words: FNV's multiplication with a rotation, so that high
-// bits come down, and MurmurHash3's finish.
+// Reads eight bytes at a time as a little-endian integer: FNV's multiplication with a rotation, so
+// that high bits affect the low ones, and MurmurHash3's finisher.
 unsigned long long stable_hash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ull ^ text.size();
   for (std::size_t i = 0; i < text.size(); i += 8) {

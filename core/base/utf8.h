@@ -1,6 +1,6 @@
 #pragma once
 
-// UTF-8, header-only: a tokenizer passes over gigabytes of it.
+// UTF-8 functions, header-only because a tokenizer calls them for gigabytes of text.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,8 @@ struct Decoded {
   std::size_t bytes;
 };
 
-// The character at the beginning; none if it is no UTF-8 (too long, a surrogate, beyond U+10FFFF).
+// The first character; nothing if the bytes are not valid UTF-8 (overlong, a surrogate, beyond
+// U+10FFFF).
 inline std::optional<Decoded> first_character(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -50,7 +51,7 @@ inline void append_utf8(char32_t code, std::string& to) {
   add(0x80 | (code & 0x3f));
 }
 
-// How many bytes from the beginning are UTF-8.
+// The number of leading bytes that are valid UTF-8.
 inline std::size_t valid_prefix(std::string_view text) {
   std::size_t at = 0;
   const auto eight_are_ascii = [&](std::size_t from) {
@@ -67,7 +68,7 @@ inline std::size_t valid_prefix(std::string_view text) {
   return at;
 }
 
-// Without the byte order mark that some programs put first.
+// The text without the byte order mark that some programs write first.
 inline std::string_view without_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
