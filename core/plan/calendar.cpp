@@ -13,7 +13,7 @@ bool suffices(const Window& window, std::int64_t nodes) {
   return !window.nodes || nodes <= *window.nodes;
 }
 
-// When a window begins and ends, in days from the start.
+// The beginning and end of a window, in days from the start.
 Span bounds(const Calendar& calendar, std::size_t i) {
   const auto day = [&](std::size_t at) {
     return static_cast<double>((calendar.windows[at].from - *calendar.start).count());
@@ -23,7 +23,7 @@ Span bounds(const Calendar& calendar, std::size_t i) {
 
 }  // namespace
 
-// The first day from this one on that has so many nodes.
+// The first day from this one on that has this many nodes.
 double Calendar::wait(double day, std::int64_t nodes) const {
   if (windows.empty()) return day;
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -79,7 +79,12 @@ std::optional<Date> Calendar::date(double calendar_day) const {
 std::optional<std::int64_t> Calendar::most_nodes() const {
   std::optional<std::int64_t> most;
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    if (start && i + 1 < windows.size() && windows[i + 1].from <= *start) continue;  // over by then
+    if (start && i + 1 < windows.size() && windows[i + 1].from <= *start)
+      continue;  // the next
+                 // window
+                 // begins
+                 // before the
+                 // wait is over
     if (!windows[i].nodes) return std::nullopt;
     most = std::max(most.value_or(0), *windows[i].nodes);
   }

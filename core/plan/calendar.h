@@ -8,47 +8,47 @@
 
 namespace orch::plan {
 
-// From a day on there are so many nodes (0: it is closed), for a share of the time.
+// From a day on, this many nodes are available (0: the machine is closed), for a share of the time.
 struct Window {
   Date from;
-  std::optional<std::int64_t> nodes = {};  // none: as many as are wanted
+  std::optional<std::int64_t> nodes = {};  // none: as many as the run needs
   double share = 1;
 
   bool operator==(const Window&) const = default;
 };
 
-// Some days of training on some nodes.
+// Days of training on a number of nodes.
 struct Portion {
   double days = 0;
   std::int64_t nodes = 0;
 };
 
-// When something happens, in days from the start; infinity: never.
+// A time span in days from the start; infinity: never.
 struct Span {
   double from = 0;
   double to = 0;
 };
 
-// When a training can run: from a day on, for a share of the time, or as windows say. Where fewer
-// nodes are there than it needs, it waits.
+// When a training can run: from a start date on, for a share of each day, or as the windows define.
+// While fewer nodes are available than it needs, it waits.
 struct Calendar {
   std::optional<Date> start;
-  double availability = 1;      // what failures and maintenance leave of a day
-  std::vector<Window> windows;  // in order; where there are some, there is a start
+  double availability = 1;      // share of a day that failures and maintenance leave
+  std::vector<Window> windows;  // in order; if there are any, start is set
 
-  // When portions begin and end that follow each other.
+  // The spans of portions that follow each other.
   std::vector<Span> spans(const std::vector<Portion>& portions) const;
 
-  // The days on the wall, from the start, that they take.
+  // The calendar days, counted from the start, that the portions take.
   double calendar_days(const std::vector<Portion>& portions) const;
 
-  // The day on which they end; none without a start, if never, or after the year 9999.
+  // The day on which they end; nothing without a start, if they never end, or after the year 9999.
   std::optional<Date> end(const std::vector<Portion>& portions) const;
   std::optional<Date> date(double calendar_day) const;
 
-  // Whether days on the wall are more than days of training.
+  // True if calendar days are more than days of training.
   bool stretches() const { return availability < 1 || !windows.empty(); }
-  // The most nodes that are ever there; none: as many as are wanted.
+  // The largest number of nodes ever available; none: as many as the run needs.
   std::optional<std::int64_t> most_nodes() const;
 
  private:

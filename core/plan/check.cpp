@@ -18,7 +18,7 @@ namespace {
 using Problems = std::vector<Error>;
 
 constexpr std::int64_t kMostRampSteps = 10'000;
-constexpr std::int64_t kMostCutSteps = 1'000;  // where to cut them best takes their square
+constexpr std::int64_t kMostCutSteps = 1'000;  // finding the best cuts takes time quadratic in this
 
 void check_ranks(const Run& run, Problems& reasons) {
   const auto& layout = run.layout;
@@ -77,8 +77,8 @@ void check_batch(const Run& run, Problems& reasons) {
                                : fmt::format("use at least {}", shared)});
 }
 
-// The first level of a ramp-up that the micro-batch does not divide, on all ranks or, where fewer
-// may begin, on one. What divides start and step divides every level.
+// Reports the first level of a ramp-up that micro_batch times the ranks does not divide: all ranks
+// or, where fewer nodes may begin, one. What divides start and step divides every level.
 void check_levels(const Run& run, const RampUp& rampup, Problems& reasons) {
   const auto micro_batch = run.batch.micro_batch;
   const auto ranks = rampup.fewer_nodes ? 1 : run.layout.data_parallel;
@@ -164,7 +164,7 @@ void check_format(const Run& run, Problems& reasons) {
                    better == kWideFormats.end() ? "fp32" : *better, join(formats, ", "))});
 }
 
-// powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.
+// Without this check, powersgd_rank = 4 without compression = "powersgd" would be silently ignored.
 void check_choices(const Run& run, Problems& reasons) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
@@ -177,8 +177,8 @@ void check_choices(const Run& run, Problems& reasons) {
   }
 }
 
-// A job of a few steps that only measures may stop within the warm-up; a training may not. The rest
-// of the section is the experiment's own (check_training).
+// A short job that only measures may stop within the warm-up; a training may not. check_training
+// checks the rest of the section once per experiment.
 void check_warmup(const Run& run, Problems& reasons, Problems& warnings) {
   const auto warmup = run.training.warmup_steps;
   const auto complain = [&](std::int64_t steps, Problems& to) {
@@ -260,7 +260,7 @@ std::string cannot_train(const Run& run) {
   if (run.layout.context_parallel > 1)
     return "context_parallel is planned and estimated, not trained";
   if (is_narrow(run.dtype())) return run.dtype() + " is planned and estimated, not trained";
-  const auto& sharded = run.setting("zero_stage");  // of megatron
+  const auto& sharded = run.setting("zero_stage");  // a setting of megatron
   if (const auto* stage = std::get_if<std::int64_t>(&sharded); stage && *stage > 1)
     return fmt::format("zero_stage = {} is planned and estimated, not trained", *stage);
   return "";

@@ -8,24 +8,25 @@
 
 namespace orch::plan {
 
-// What every backend would refuse (reasons) or regret (warnings): ranks and GPUs, nodes and the
-// partition, the batch at every step of the ramp-up, the model's sizes, the number format.
+// Checks what every backend would refuse (reasons) or discourage (warnings): ranks and GPUs, nodes
+// and the partition, the batch at every step of the ramp-up, the model's sizes, the number format.
 void check(const Run& run, const Budget& budget, std::vector<Error>& reasons,
            std::vector<Error>& warnings);
 
-// The reasons among them that hold on any machine: without nodes, limits and the ramp-up.
+// Only the reasons that hold on any machine: without nodes, limits and the ramp-up.
 void check_anywhere(const Run& run, std::vector<Error>& reasons);
 
-// Those that follow from the document alone: ranks, the batch at every step, the model's sizes.
+// Only the checks that need no more than the document: ranks, the batch at every step, the model's
+// sizes.
 void check_sizes(const Run& run, std::vector<Error>& reasons);
 
-// Why our own trainers cannot train what can be planned; empty if they can.
+// Why our own trainers cannot train this run, although it can be planned; empty if they can.
 std::string cannot_train(const Run& run);
 
-// More nodes than the calendar ever has: it would wait for ever.
+// Adds an error if the run needs more nodes than the calendar ever has: it would wait forever.
 void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>& reasons);
 
-// A deadline needs a start, and lies after it.
+// A deadline needs a start date and must be after it.
 Status check_dates(const Experiment& experiment);
 
 }  // namespace orch::plan

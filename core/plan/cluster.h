@@ -12,7 +12,7 @@
 
 namespace orch::plan {
 
-// A number of the hardware and where it comes from: a datasheet, a measurement, an assumption.
+// A number that describes the hardware, and its origin: a datasheet, a measurement, an assumption.
 struct Constant {
   double value = 0;
   std::string origin;
@@ -21,75 +21,77 @@ struct Constant {
 // An accelerator.
 struct Gpu {
   std::string name;
-  std::int64_t released = 0;  // the year in which it came out; 0: not known
+  std::int64_t released = 0;  // year of release; 0: unknown
   Constant memory;            // bytes
   Constant usable_memory;     // bytes a process can allocate
-  Constant context_memory;    // bytes the driver and its kernels take
-  // Bytes that the library of collectives takes for each group of ranks. With three kinds of
-  // groups, GPUs hold about 1 GB more than their context, tensors and fragments explain.
+  Constant context_memory;    // bytes that the driver and its kernels take
+  // Bytes that the communication library allocates per group of ranks. With three kinds of groups,
+  // GPUs hold about 1 GB more than their context, tensors and fragmentation explain.
   Constant communicator_memory{200e6, "assumed: NCCL's channels and protocols"};
   Constant memory_bandwidth;  // bytes/s
-  // Columns of a matrix product that are computed at once: those of the last tile that are not
-  // there take as long.
+  // Number of columns of a matrix product that are computed at once: an incomplete last tile takes
+  // as long as a full one.
   Constant tile{128, "assumed: the usual tile of tensor cores"};
-  // Dense FLOP/s by number format ("bf16"); one that is not there is not supported.
+  // Dense FLOP/s by number format ("bf16"); a format that is missing is not supported.
   std::map<std::string, Constant, std::less<>> peaks;
 
-  // The peak of a format; its value is 0 where the device lacks it.
+  // The peak of a format; its value is 0 where the device does not support it.
   const Constant& peak(std::string_view dtype) const;
 };
 
-// A path for bytes. Bandwidth is one direction: per GPU inside a node and over PCIe, per node on
-// the network.
+// A link between devices. Bandwidth is one direction: per GPU inside a node and over PCIe, per node
+// on the network.
 struct Link {
   Constant bandwidth;
   Constant latency;
   Constant efficiency;  // the share of bandwidth that large collectives reach
 };
 
-// How far real kernels stay below the datasheet. Fractions of peak unless a unit is named.
+// How far real kernels stay below the datasheet. The values are fractions of the peak unless a unit
+// is given.
 struct Efficiency {
   Constant gemm;  // large dense matrix products
-  // Of what those reach, products by groups of rows, as of experts.
+  // Grouped matrix products, as in experts, as a fraction of gemm.
   Constant experts{
       0.9,
       "measured: products by groups of 512 to 8,192 rows on an H200, 81 to 100 % of one product"};
   Constant attention;            // batched products of attention
   Constant attention_unaligned;  // the same with head_dim not a multiple of 8
-  Constant memory;               // memory-bound kernels, of memory_bandwidth
-  // Of those: norms and activation functions; masks and softmax; cross entropy. Without an origin:
-  // as memory, for devices that compute faster than they read.
+  Constant memory;               // memory-bound kernels, as a fraction of memory_bandwidth
+  // As a fraction of memory: norms and activation functions; masks and softmax; cross entropy.
+  // Where the origin is empty, `memory` is used: the device computes faster than it reads.
   Constant element_wise;
   Constant softmax;
   Constant cross_entropy;
-  Constant layer_overhead;  // seconds per layer and pass that nothing hides
-  // Seconds per layer and pass in which the host launches its kernels: a device that is sooner done
-  // waits for it.
+  Constant layer_overhead;  // seconds per layer and pass that cannot be hidden
+  // Seconds per layer and pass that the host needs to launch its kernels: a faster device waits for
+  // the host.
   Constant host_floor{0, ""};
-  // The same of what a layer's experts need beside: the router, the dispatch and its wait, each
-  // expert's products.
+  // The same for the additional kernels of a layer with experts: the router, the dispatch and its
+  // wait, each expert's products.
   Constant expert_floor{
       3.2e-3,
       "assumed: as seen of Qwen3-30B-A3B on H100 and B200 in Megatron-Bridge, micro-batch 1"};
-  // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
+  // Seconds per micro-batch and pass of a pipeline stage: transfer of activations and its
+  // synchronisation.
   Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
   Constant step_overhead;  // seconds per step
-  // The share that a step takes longer for each doubling of the nodes, each of which waits for the
-  // slowest.
+  // The share by which a step becomes longer for each doubling of the nodes, because all wait for
+  // the slowest one.
   Constant straggling{0, ""};
-  Constant overlap;  // the share of compute under which communication can hide
-  // What gathers and scatters reach of a link, where all-reduces reach its efficiency.
+  Constant overlap;  // the share of compute that communication can overlap
+  // Efficiency of all-gathers and reduce-scatters, relative to that of all-reduces.
   Constant gathers{1, "assumed: as all-reduces"};
-  // The optimizer on the CPU, of the host's memory bandwidth.
+  // Efficiency of the optimizer on the CPU, as a fraction of the host's memory bandwidth.
   Constant host{0.5, "assumed: streaming loops over all cores"};
-  Constant allocator_slack;  // fragmentation, of what is allocated
+  Constant allocator_slack;  // fragmentation, as a fraction of allocated memory
   Constant tight;            // from this share of usable memory on, a run is "tight"
-  // Standard deviations of log(measured / predicted) on rows that were not fitted.
+  // Standard deviations of log(measured / predicted) on rows outside the fit.
   Constant time_spread{0.15, "assumed: no measured rows"};
   Constant memory_spread{0.10, "assumed: no measured rows"};
 };
 
-// What a job needs to say to SLURM on this partition; empty means "do not say it".
+// The options of a job on this partition; an empty one is not passed to SLURM.
 struct Slurm {
   std::string partition;
   std::string account;
@@ -100,17 +102,19 @@ struct Slurm {
   std::string gres;  // empty: gpu:<gpus per node>
   std::string time;  // HH:MM:SS or D-HH:MM:SS
   std::int64_t cpus_per_gpu = 0;
-  std::int64_t signal_seconds = 0;          // how long before the limit a job is told to save
-  std::optional<std::int64_t> spare_nodes;  // held beside the run, for nodes that fail their check
-  std::vector<std::string> options;         // further #SBATCH words, verbatim, each "--name=value"
+  std::int64_t signal_seconds = 0;          // seconds before the time limit at which a job is told
+                                            // to save
+  std::optional<std::int64_t> spare_nodes;  // extra nodes, for nodes that fail their check
+  std::vector<std::string> options;         // further #SBATCH options, verbatim, each
+                                            // "--name=value"
   std::map<std::string, std::string> environment;
-  std::set<std::string> expanded;  // of those, the ones whose $NAMES the node fills in
-  std::string setup;               // shell text of the site (modules and the like), verbatim
+  std::set<std::string> expanded;  // variables whose value has $NAMES that the node expands
+  std::string setup;               // shell code of the site (modules and the like), verbatim
 
   bool operator==(const Slurm&) const = default;
 };
 
-// Its words by the names that cluster files and experiments have for them.
+// The string options by the names that cluster files and experiments use.
 struct SlurmWord {
   std::string_view name;
   std::string Slurm::*at;
@@ -127,32 +131,32 @@ inline constexpr std::array<SlurmWord, 8> kSlurmWords{{{"partition", &Slurm::par
 struct Partition;
 struct Stack;
 
-// Until this day (exclusive, YYYY-MM-DD) the same machine took so many times as long.
+// Until this day (exclusive, YYYY-MM-DD) steps on this machine took `time` times as long.
 struct Era {
   std::string until;
   Constant time;
 };
 
-// Between which sizes something was measured, and with which settings.
+// The range of sizes, and the settings, that measurements covered.
 struct Seen {
   struct Span {
-    double low = 0, high = 0;  // both 0: not known
+    double low = 0, high = 0;  // both 0: unknown
   };
   std::int64_t rows = 0;
-  Span gpus, params, tokens;        // tokens: of a micro-batch
-  Span tensor_nodes;                // over how many nodes a tensor-parallel group lay
-  Span micro_batches;               // of a step
-  std::vector<std::string> stacks;  // of a machine: the software that its rows ran
+  Span gpus, params, tokens;        // tokens: per micro-batch
+  Span tensor_nodes;                // number of nodes that a tensor-parallel group spanned
+  Span micro_batches;               // per step
+  std::vector<std::string> stacks;  // for a machine: the software that its rows ran
   struct Sizes {
     Span gpus, params;
   };
-  std::map<std::string, Sizes> devices;  // of software: by the GPU that rows ran on
-  std::vector<std::string> machines;     // of software: that rows ran on, as "jean-zay/a100"
+  std::map<std::string, Sizes> devices;  // for software: by the GPU that its rows ran on
+  std::vector<std::string> machines;     // for software: where its rows ran, as "jean-zay/a100"
   using Settings =
-      std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
+      std::map<std::string, std::vector<std::string>>;  // by name, the values that occurred in rows
   Settings settings;
-  // Of a machine: by stack, the settings in which its rows there had less than all rows of the
-  // machine.
+  // For a machine, by stack: the settings for which the stack's rows there had fewer values than
+  // all rows of the machine.
   std::map<std::string, Settings> of_stack;
 };
 struct SeenSpan {
@@ -165,18 +169,18 @@ inline constexpr std::array<SeenSpan, 5> kSeenSpans{{{"gpus", &Seen::gpus},
                                                      {"tensor_nodes", &Seen::tensor_nodes},
                                                      {"micro_batches", &Seen::micro_batches}}};
 
-// What a fit to measured rows says of a partition, whatever software ran them.
+// The result of fitting a partition's constants to measured rows of any software.
 struct Calibration {
-  std::map<std::string, Constant> constants;  // by the names of tunables()
-  std::vector<Era> eras;                      // in order; later days are in none
+  std::map<std::string, Constant> constants;  // by tunables()' names
+  std::vector<Era> eras;                      // sorted; later days belong to none
   Seen seen;
-  std::shared_ptr<const Partition> partition;  // with the constants in their places
+  std::shared_ptr<const Partition> partition;  // with the fitted constants
 
-  // The factor of a day; 1 for an empty one.
+  // The factor for a day; 1 for an empty one.
   double era(std::string_view day) const;
 };
 
-// A partition as some software finds it.
+// A partition with the constants that a software stack reaches on it.
 struct OnStack {
   std::shared_ptr<const Stack> stack;
   std::shared_ptr<const Partition> partition;
@@ -188,9 +192,9 @@ struct Partition {
   std::int64_t gpus_per_node = 0;
   std::int64_t nodes = 0;
   std::int64_t gpus_per_domain =
-      0;  // that intra_node's links join, where those of several nodes are; 0: of one
-  // Where ranks share a node's cores: the constants are those of a rank among so many; with more,
-  // each gets less. 0: a rank has a device of its own.
+      0;  // GPUs that intra_node's links join, if in several nodes; 0: one node
+  // For ranks that share a node's cores: the number of ranks per node at which the constants were
+  // measured; with more, each rank gets less. 0: each rank has its own device.
   std::int64_t measured_ranks = 0;
   Link intra_node;
   Link network;
@@ -200,13 +204,14 @@ struct Partition {
   Efficiency efficiency;
   Slurm slurm;
   std::optional<Calibration> calibration;
-  std::vector<OnStack> stacks;  // of the catalogue, with what was fitted
-  // Of a partition as calibrated: what it was measured with. As a stack finds it: the stack.
+  std::vector<OnStack> stacks;  // the catalogue's stacks, with fitted factors
+  // The rows behind the constants: those of the partition if it is calibrated, those of the stack
+  // if `on` is set.
   Seen seen;
   std::shared_ptr<const Stack> on;
 
   std::int64_t domain() const { return gpus_per_domain > 0 ? gpus_per_domain : gpus_per_node; }
-  // This partition as calibrated, or itself.
+  // The calibrated partition, or this one where there is no calibration.
   const Partition& as_measured() const { return calibration ? *calibration->partition : *this; }
   double era(std::string_view day) const { return calibration ? calibration->era(day) : 1; }
 };
@@ -221,13 +226,13 @@ struct Cluster {
   std::string name;
   std::string doc;
   std::string file;    // where it was read from
-  std::string like;    // the cluster that it takes from what its file does not say; empty: none
+  std::string like;    // the cluster whose values fill what this file omits; empty: none
   std::string launch;  // "slurm", "local", or "auto": SLURM where it is reachable, else local
   std::optional<Measured> measured;
   std::vector<Partition> partitions;
 
   const Partition* find(std::string_view partition) const;
-  // Whether its runs need job scripts.
+  // True if its runs need job scripts.
   bool may_use_slurm() const { return launch != "local"; }
 };
 

@@ -6,12 +6,13 @@
 namespace orch::plan {
 namespace {
 
-// Its kernels need the tensor cores of an A100 or later ones.
+// Flash attention needs the tensor cores of an A100 or a later GPU.
 constexpr std::int64_t kFirstYear = 2020;
 
 bool has_16_bits(std::string_view dtype) { return dtype != "fp32" && dtype != "tf32"; }
 
-// As its template says; it is asked only when a run is rendered.
+// True if the framework's template refuses the setting; templates are otherwise read only when a
+// run is rendered.
 bool is_refused_by(const std::string& framework) {
   return framework_name(framework).name == "megatron-deepspeed-bloom";
 }

@@ -11,8 +11,8 @@
 
 namespace orch::plan {
 
-// oom: the peak is above usable memory. tight: its 90 % range reaches over it, or the peak is above
-// the partition's share "tight" of it.
+// oom: the peak is above usable memory. tight: the upper end of its 90 % range is, or the peak is
+// above the partition's share "tight" of it.
 enum class Fit { fits, tight, oom };
 
 std::string_view name(Fit fit);
@@ -21,22 +21,22 @@ std::optional<Fit> parse_fit(std::string_view text);
 // A part of the step time or of the memory, with the formula and its numbers.
 struct Item {
   std::string name;
-  // gemm, memory, collective, copy, host, bubble, overhead; device, host. Of a record's time what
-  // people sum up: compute, bubble, communication, optimizer, other.
+  // gemm, memory, collective, copy, host, bubble, overhead; device, host. For a measured time, the
+  // usual groups: compute, bubble, communication, optimizer, other.
   std::string kind;
   double amount = 0;  // seconds or bytes
   std::string formula = {};
 };
 
 struct StageMemory {
-  std::int64_t first_stage = 0;  // stages first..last are alike
+  std::int64_t first_stage = 0;  // stages first..last have the same memory
   std::int64_t last_stage = 0;
   std::vector<Item> items;
   Bytes total = 0;
-  std::vector<Item> host;  // in host memory, of one rank
+  std::vector<Item> host;  // host memory of one rank
 };
 
-// A stretch of the training: a batch, or a ramp of batches, on one number of nodes.
+// A part of the training: one batch, or a ramp of batches, on one number of nodes.
 struct Stretch {
   std::int64_t first_batch = 0;  // global batch at its start
   std::int64_t last_batch = 0;   // and at its end
@@ -52,7 +52,7 @@ struct Stretch {
   double gpu_hours = 0;
 };
 
-// Where nine of ten measurements of a value are expected.
+// The 90 % range: where nine of ten measurements of a value are expected.
 struct Range {
   double low = 0;
   double high = 0;
@@ -63,31 +63,33 @@ struct Range {
 // The same step in other software that was measured near the run.
 struct OtherStack {
   std::string stack;
-  bool here = false;  // it was measured on this machine; else on models of this size
+  bool here = false;  // measured on this machine; else on models of this size
   double step_seconds = 0;
 };
 
-// What a measured memory is of: all that a process holds of the fullest GPU, or of one of the first
-// pipeline stage; or the tensors on the fullest alone (PyTorch's max_memory_allocated).
+// What a measured memory includes: everything that a process holds on the fullest GPU, or on a GPU
+// of the first pipeline stage; or only the tensors on the fullest one (PyTorch's
+// max_memory_allocated).
 enum class MemoryOf { fullest, first, allocated };
 
-// What a run would take. The items are there only if asked for; they add up to the totals.
+// The predicted time and memory of a run. The items are filled in only on request; they add up to
+// the totals.
 struct Estimate {
   Fit fit = Fit::fits;
   Bytes peak_memory = 0;
   Bytes memory_low = 0;  // the 90 % range of peak_memory
   Bytes memory_high = 0;
-  Bytes first_stage_memory = 0;  // of the pipeline's first stage, where people look
+  Bytes first_stage_memory = 0;  // of the first pipeline stage, where people measure
   Bytes allocated_memory =
-      0;  // of the peak, tensors: without context, communicators and what is wasted
+      0;  // tensors in the peak: without context, communicators and fragmentation
   Bytes usable_memory = 0;
   Bytes host_memory = 0;  // per node
   std::int64_t peak_stage = 0;
-  std::string fit_reason;  // with items or a schedule only; empty when it fits
+  std::string fit_reason;  // only with items or a schedule; empty when it fits
   double step_seconds = 0;
   double step_low = 0;  // the 90 % range of step_seconds
   double step_high = 0;
-  double micro_seconds = 0;          // of the slowest stage: what one more micro-batch costs
+  double micro_seconds = 0;          // of the slowest stage: the cost of one more micro-batch
   double tflops_per_gpu = 0;         // megatron convention
   double tflops_per_gpu_simple = 0;  // simple convention
   double mfu = 0;                    // without recomputation, against the datasheet peak
@@ -95,22 +97,23 @@ struct Estimate {
   double days_per_100b_tokens = 0;
   double days_to_train = 0;
   double gpu_hours = 0;
-  Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
-  double bubble = 0;       // share of the step that a pipeline's stages are idle, in the mean
-  double fixed_share = 0;  // of a micro-batch: launches and other fixed costs of the slowest stage
+  Bytes communicated = 0;  // bytes that the busiest rank passes to collectives in a step
+  double bubble = 0;       // mean share of the step for which pipeline stages are idle
+  double fixed_share = 0;  // share of a micro-batch in launches and other fixed costs of the
+                           // slowest stage
 
-  std::string stack;                 // the software that it is priced in; empty: none is known
-  std::vector<std::string> remarks;  // how far it is from anything that was measured
-  std::vector<OtherStack> others;    // with a schedule only
+  std::string stack;                 // the stack whose factors were used; empty: none is known
+  std::vector<std::string> remarks;  // how far the run is from anything that was measured
+  std::vector<OtherStack> others;    // only with a schedule
   std::vector<Stretch> schedule;     // the whole training, in order
   std::vector<Item> time;            // one step of the slowest stage
   std::vector<StageMemory> memory;   // by stage
 
-  // The 90 % range of what grows with the step time: days, GPU-hours.
+  // The 90 % range of an amount that is proportional to the step time: days, GPU-hours.
   Range range_of(double amount) const;
 
-  // So many days of training as the schedule's stretches are to each other; without a schedule, on
-  // nodes that are always there.
+  // Distributes `days` of training over the schedule's stretches in proportion to their lengths;
+  // without a schedule, on nodes that are always available.
   std::vector<Portion> portions(double days) const;
 
   Bytes memory_of(MemoryOf what) const {

@@ -52,7 +52,7 @@ Estimate parse_estimate(Fields& fields) {
   out.fit = fit.value_or(Fit::fits);
   for (const auto& [name, member] : kEstimateNumbers) out.*member = fields.number_or(name, 0);
   for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
-    fields.number(name);  // without these it is no estimate
+    fields.number(name);  // required fields of an estimate
   return out;
 }
 

@@ -9,7 +9,7 @@
 
 namespace orch::plan {
 
-// The numbers of an estimate, as JSON calls them.
+// The numbers of an estimate, by their names in JSON.
 inline constexpr std::pair<const char*, double Estimate::*> kEstimateNumbers[] = {
     {"peak_memory_bytes", &Estimate::peak_memory},
     {"memory_low", &Estimate::memory_low},
@@ -30,10 +30,11 @@ inline constexpr std::pair<const char*, double Estimate::*> kEstimateNumbers[] =
     {"bubble", &Estimate::bubble},
 };
 
-// estimate.json: the totals, without the items, and the run's variant, which tables show.
+// The text of estimate.json: the totals, without the items, and the run's variant, which tables
+// show.
 std::string estimate_json(const Run& run, const Estimate& estimate);
 
-// The fit and the numbers, back from it; problems are the fields'.
+// Reads the fit and the numbers back; problems are added to the fields'.
 Estimate parse_estimate(Fields& fields);
 
 }  // namespace orch::plan

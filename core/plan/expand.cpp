@@ -36,7 +36,7 @@ std::string model_name(const Frame& frame, const Model& model) {
   return fmt::format("{}-{:.{}f}b", model.family, billions, billions < 10 ? 1 : 0);
 }
 
-// The partition's words to SLURM, with the experiment's over them.
+// The SLURM options of the partition, overridden by those of the experiment.
 Slurm job_words(const Slurm& site, const Slurm& asked) {
   Slurm job = site;
   for (const auto& word : kSlurmWords)
@@ -53,8 +53,8 @@ Slurm job_words(const Slurm& site, const Slurm& asked) {
   return job;
 }
 
-// A job's environment may name the trainer too, which is no variable of the trainer's. A strategy's
-// framework is nearer than the experiment's trainer.
+// The trainer may also be named in a job's environment; that variable is removed from it. A
+// strategy's framework has priority over the experiment's trainer.
 void name_trainer(const Frame& frame, Run& run) {
   const auto& experiment = frame.experiment();
   run.framework = frame.asked().framework;
@@ -77,7 +77,7 @@ Model make_model(const Frame& frame, Resolver& resolver) {
 
 namespace {
 
-// Said with the model's experts, it is a strategy's to do.
+// If expert parallelism is given with the model, it has to be a parameter of the strategy.
 void warn_of_experts(const Frame& frame, Run& run) {
   if (frame.index("expert_parallel") >= 0) return;
   for (const auto& axis : frame.model().space.axes)
@@ -117,7 +117,7 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.settings = std::move(settings);
   if (run.partition)
     run.job = job_words(job_words(run.partition->slurm, frame.experiment().job), frame.asked().job);
-  // A setting that is a variable of the job: whoever trains, it reaches them.
+  // This setting is a variable of the job, which reaches every trainer.
   if (run.setting("launch_blocking") == Value(true))
     run.job.environment["CUDA_LAUNCH_BLOCKING"] = "1";
   name_trainer(frame, run);
@@ -127,7 +127,7 @@ Run make_run(const Frame& frame, Resolver& resolver) {
 
 namespace {
 
-// The texts that an axis gives to a field; none if a function or nobody does.
+// The strings that an axis gives to a field; none if a function gives it or no one does.
 std::set<std::string> given_texts(const Frame& frame, Field field) {
   std::set<std::string> texts;
   const auto& source = frame.source(static_cast<int>(field));
@@ -141,7 +141,8 @@ std::set<std::string> given_texts(const Frame& frame, Field field) {
 
 using Clusters = std::vector<std::shared_ptr<const Cluster>>;
 
-// A partition that none of the clusters has, or that none of them can do without.
+// Errors for a partition that no cluster has, and for a missing one where every cluster has
+// several.
 Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   Errors errors;
   std::vector<std::string> names;
@@ -162,7 +163,7 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   return errors;
 }
 
-// All clusters know the same stacks.
+// Checking with the first cluster is enough: all clusters know the same stacks.
 Errors check_stack(const Frame& frame, const Clusters& clusters) {
   Errors errors;
   if (frame.stack().empty() || clusters.empty()) return errors;
@@ -184,7 +185,7 @@ Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
       clusters.push_back(*cluster);
       continue;
     }
-    for (auto error : cluster.error()) {  // a mistake in the cluster's file has its own place
+    for (auto error : cluster.error()) {  // an error in the cluster's file already has a place
       if (error.place.empty()) error.place = frame.experiment().file + ": hardware.cluster";
       errors.push_back(std::move(error));
     }
@@ -219,11 +220,11 @@ void check_constraints(const Experiment& experiment, const Lookup& lookup,
 
 namespace {
 
-// Where runs and rejected ones go.
+// Collects runs and rejected runs.
 struct Outcome {
   std::function<Status(Run)> take;
   std::vector<Rejected> rejected;
-  Settings settings;  // of the first run of a strategy: others share them
+  Settings settings;  // of a strategy's first run, shared by the others
 };
 
 Status sort_in(const Frame& frame, Resolver& resolver, const Training& training,

@@ -11,8 +11,8 @@ namespace orch::plan {
 
 struct ExpandOptions {
   double max_runs = 200'000;          // more combinations than this are refused with their count
-  std::function<bool()> interrupted;  // asked now and then; true stops with an error
-  // Gets each run as it is made, in place of the plan: there may be 200,000. An error stops.
+  std::function<bool()> interrupted;  // checked regularly; true stops with an error
+  // Gets each run as it is made, instead of the plan, because there may be 200,000. An error stops.
   std::function<Status(Run)> take;
 };
 
@@ -20,22 +20,22 @@ struct ExpandOptions {
 using CheckBackend =
     std::function<void(const Run&, std::vector<Error>& reasons, std::vector<Error>& warnings)>;
 
-// How many runs an experiment describes, before any is looked at.
+// The number of runs that an experiment describes, before any is checked.
 double combinations(const Experiment& experiment);
 
-// A cluster or partition that is not there is the experiment's mistake, not that of each run.
+// Reports a missing cluster or partition once, as an error of the experiment and not of each run.
 Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster);
 
-// The run that the resolver has started, every default filled in; it learns in the first of the
-// experiment's ways.
+// The run that the resolver has started, with every default filled in; it gets the first of the
+// experiment's `trainings`.
 Run make_run(const Frame& frame, Resolver& resolver);
 
-// What the user's own rules say against the run that the resolver has started.
+// Adds the constraints of the user that the started run breaks.
 void check_constraints(const Experiment& experiment, const Lookup& lookup,
                        std::vector<Error>& reasons);
 
-// Every combination, with defaults filled in and numbers derived, sorted into runs and rejected
-// ones. An error is something that no single run is to blame for.
+// Expands every combination, fills in defaults, derives numbers, and sorts runs from rejected ones.
+// An error is a problem that does not belong to a single run.
 Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluster,
                     const CheckBackend& check_backend, const ExpandOptions& options = {});
 

@@ -16,7 +16,7 @@
 
 namespace orch::plan {
 
-// Answers "what is the value of this field in this run", filling in and deriving on demand.
+// Returns the value of a field in this run; fills in and derives on demand.
 using Lookup = std::function<Result<Value>(std::string_view field)>;
 
 // A choice between points; each point gives every field of the axis a value. A plain value is an
@@ -26,7 +26,7 @@ struct Axis {
   std::vector<std::vector<Value>> points;
 };
 
-// A field whose value follows from others.
+// A field whose value a function derives from others.
 struct Derived {
   std::string field;
   std::function<Result<Value>(const Lookup&)> value;
@@ -47,14 +47,14 @@ struct AskedStrategy {
   StrategyPtr strategy;
   Space space;
   std::string place;      // "strategies[2]", for messages
-  std::string stack;      // the software that it is compared in; empty: the experiment's
-  std::string framework;  // who trains, and how it is started: as of a run
+  std::string stack;      // the stack that it is estimated in; empty: the experiment's
+  std::string framework;  // trainer and how it is started, as in Run
   std::string launch;
   std::vector<std::string> args;
-  Slurm job;  // its environment and setup, over the experiment's
+  Slurm job;  // environment and setup, overriding the experiment's
 };
 
-// A rule of the user's: the answer is "ok" (empty), or why the run is rejected.
+// A rule of the user: the answer is empty ("ok"), or why the run is rejected.
 struct Constraint {
   std::string name;
   std::function<Result<std::string>(const Lookup&)> broken;
@@ -62,17 +62,18 @@ struct Constraint {
 
 struct Budget {
   double gpu_hours = 0;      // 0: none
-  double deadline_days = 0;  // on the calendar, from the start; 0: none
+  double deadline_days = 0;  // calendar days from the start; 0: none
   std::optional<Date> deadline;
   std::int64_t reserve_nodes = 0;
 };
 
-// What a run should reach, by the name of a measured quantity, and how far from it is well enough.
+// A target for runs, by the name of a measured quantity, and the accepted distance from it.
 struct Expectation {
   std::string quantity;
   double value = 0;
-  std::optional<double> below, above;  // shares of the value; nothing: any distance
-  std::string where;                   // the runs that it is for: "strategy=ddp,gpus=8"; empty: all
+  std::optional<double> below, above;  // as shares of the value; nothing: any distance
+  std::string where;                   // the runs that it applies to: "strategy=ddp,gpus=8"; empty:
+                                       // all
 
   double least() const { return below ? value * (1 - *below) : 0; }
   std::optional<double> most() const {
@@ -81,49 +82,50 @@ struct Expectation {
   bool operator==(const Expectation&) const = default;
 };
 
-// The shapes of a model of some size, for a search to choose from.
+// The model shapes of some size, from which a search chooses.
 struct Shapes {
   double params = 0;
-  double tolerance = 0.02;           // of params, both ways
+  double tolerance = 0.02;           // of params, in both directions
   std::vector<std::int64_t> layers;  // empty: hidden / layers from 64 to 256
   std::int64_t hidden_multiple = 128;
   std::vector<std::int64_t> heads;  // empty: head_dim from 64 to 256 in steps of 16
 };
 
-// What was asked. Spaces later in the list shadow earlier ones: hardware, batch, model, strategy.
+// What was asked. If a field is in several spaces, the later one in this list wins: hardware,
+// batch, model, strategy.
 struct Experiment {
   std::string name;
   std::string doc;
   std::string file;
-  std::vector<std::string> includes;  // the other files that it was read from
+  std::vector<std::string> includes;  // other files that were read
   std::vector<std::string> set;       // what a command line changed in it: "hardware.nodes=40"
   std::vector<AskedModel> models;
   Space hardware;
   Space batch;  // with tokens and steps
   std::optional<RampUp> rampup;
   std::vector<AskedStrategy> strategies;
-  // How its runs learn: each in every one of these ways, one for each choice from the lists that
-  // fields have, and which fields those are.
+  // The values of `training`: every run is planned with each of them. Lists in fields give several,
+  // and the names of those fields are kept.
   std::vector<Training> trainings{Training{}};
   std::vector<std::string> swept;
-  std::int64_t repeats = 1;  // of every run, to see how far its times vary
+  std::int64_t repeats = 1;  // repetitions of every run, to measure the variation of its times
   std::vector<Constraint> constraints;
   Budget budget;
-  std::vector<Expectation> expect;  // of its runs; part of none of them
+  std::vector<Expectation> expect;  // targets for its runs; not part of any run
   Calendar calendar;
-  std::optional<Shapes> shapes;  // only a search looks at them; a plan takes the model as it is
-  Slurm job;                     // what the experiment says over the partition's words
+  std::optional<Shapes> shapes;  // used by a search only; a plan takes the model as given
+  Slurm job;                     // overrides the partition's SLURM options
   std::string trainer;           // the program of each rank; empty: the backend's own
-  std::string stack;             // what that is; empty: named after the trainer
-  bool strict = false;           // warnings reject
+  std::string stack;             // the stack of the trainer; empty: named after it
+  bool strict = false;           // warnings reject runs
 };
 
-// Whether so many GPU-hours and this training keep the experiment's budget and deadline.
+// True if this many GPU-hours and this training are within the experiment's budget and deadline.
 bool keeps_limits(const Experiment& experiment, double gpu_hours,
                   const std::vector<Portion>& portions);
 bool has_limits(const Budget& budget);
 
-// Everything that came of an experiment.
+// The runs of an experiment and its rejected ones.
 struct Plan {
   std::vector<Run> runs;
   std::vector<Rejected> rejected;

@@ -22,7 +22,7 @@ FieldInfo size_field(const SizeInfo& size) {
   return {Section::model, std::move(param).range(size.min, size.max)};
 }
 
-// In the order of Field; none has a default of its own.
+// In the order of Field; no field has a default.
 std::vector<FieldInfo> make_fields() {
   std::vector<FieldInfo> fields{
       {Section::model, Text{"family", "gpt, llama, ..."}},
@@ -53,7 +53,7 @@ const std::vector<FieldInfo>& all_fields() {
   return kAll;
 }
 
-// Of every run, though a strategy must offer them to change them.
+// Fields of every run that can be changed only if the strategy offers them.
 constexpr std::array kLayout{"tensor_parallel", "pipeline_parallel", "context_parallel"};
 
 std::vector<std::string> names_in(Section section) {

@@ -31,14 +31,14 @@ enum class Field {
   strategy,
   backend,
   gpus_per_node,
-  params,  // only read
+  params,  // the length of the training
 };
 inline constexpr int kFields = static_cast<int>(Field::params) + 1;
 inline constexpr int kFirstReadOnly = static_cast<int>(Field::model);
 
 inline bool is_size(Field field) { return field >= Field::layers && field <= Field::value_dim; }
 
-// The section of an experiment file in which a field may stand.
+// derived, read-only
 enum class Section { model, hardware, batch, top };
 
 std::string_view name(Field field);
@@ -47,7 +47,7 @@ const std::vector<std::string>& fields_of(Section section);
 // Its name, type, limits and meaning.
 const Param& param_of(Field field);
 
-// The value in the field's own type and within sane limits, or what is wrong with it.
+// The value converted to the field's type and checked against its limits, or an error.
 Result<Value> conform(Field field, const Value& value, const std::string& place);
 
 // Field or parameter of a strategy by name: an index below kFields, kFields + parameter, or -1.
@@ -56,7 +56,7 @@ int field_index(std::string_view name, const Strategy& strategy);
 // tensor_parallel, pipeline_parallel, context_parallel.
 bool is_layout(std::string_view name);
 
-// Every name that a function or a filter may ask a run for.
+// Every name that a function or a filter may read from a run.
 std::vector<std::string> readable_fields(const Strategy& strategy);
 
 }  // namespace orch::plan

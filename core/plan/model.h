@@ -1,7 +1,7 @@
 #pragma once
 
 // A transformer by its sizes, and what follows from them: parameters and floating-point operations.
-// The one place of this arithmetic; header-only and without other headers of orch, because backends
+// All of this arithmetic is here; header-only and without other headers of orch, because backends
 // read the same sizes through the plug-in border (core/price/backend/spec.h).
 
 #include <array>
@@ -50,7 +50,7 @@ namespace orch::plan {
   X(std::int64_t, rope_dim, 0, 0, 10'000'000, "width of a head's rotated part, beside head_dim") \
   X(std::int64_t, value_dim, 0, 0, 10'000'000, "width of a head's values")
 
-// Families (family.h) are cases of it: each fixes some of the sizes and gives others their usual
+// Families (family.h) are special cases: each fixes some of the sizes and gives others their usual
 // value. The counts are doubles: exact up to 2^53, far above any model.
 struct Model {
   std::string name;
@@ -67,7 +67,7 @@ struct Model {
   bool latent() const { return kv_rank > 0; }
   bool mixture() const { return experts > 0; }
 
-  // Widths of what attention and MLP compute, in elements per token.
+  // Widths of the projections of attention and MLP, in elements per token.
   double q_width() const {
     return real(heads) * (real(head_dim) + (latent() ? real(rope_dim) : 0));
   }
@@ -76,7 +76,7 @@ struct Model {
   double up_width(double ffn) const { return (swiglu ? 2 : 1) * ffn; }
   double norm_width() const { return (rms_norm ? 1 : 2) * real(hidden); }
 
-  // The matrices of a layer's attention, and of an MLP so wide.
+  // Weights of a layer's attention, and of an MLP of this width.
   double attention_weights() const;
   double mlp_weights(double ffn) const { return real(hidden) * (up_width(ffn) + ffn); }
   double router_weights() const { return real(hidden) * real(experts); }
@@ -85,25 +85,25 @@ struct Model {
   double mlp_params(double ffn) const;
   double dense_layer_params() const;
   double expert_layer_params(double experts_counted) const;
-  // Of one layer; the mean where some have experts and some have none.
+  // Per layer; the mean where only some layers have experts.
   double layer_params() const { return mean_layer(real(experts)); }
   double embedding_params() const { return real(vocab) * real(hidden); }
   double head_params() const { return tied ? 0 : embedding_params(); }
   double position_params() const { return learned_positions() ? real(seq) * real(hidden) : 0; }
   double norm_params() const {
     return (embedding_norm ? 2 : 1) * norm_width();
-  }  // outside the layers
-  // What is not in the layers: embedding, head, positions, norms.
+  }  // weights outside the layers
+  // Parameters outside the layers: embedding, head, positions, norms.
   double end_params() const {
     return embedding_params() + head_params() + position_params() + norm_params();
   }
   double params() const { return real(layers) * layer_params() + end_params(); }
-  // Those that a token meets: of the experts, only its own.
+  // Parameters that a token uses: of the experts, only those it is routed to.
   double active_params() const {
     return real(layers) * mean_layer(real(experts_per_token)) + end_params();
   }
 
-  // Of a token in one layer, forward, attention over the whole sequence.
+  // Forward FLOPs of a token in one layer, with attention over the whole sequence.
   double layer_flops() const;
 
  private:
@@ -111,8 +111,8 @@ struct Model {
   double mean_layer(double experts_counted) const;
 };
 
-// One size: its name everywhere (Lua, run.json, the plug-in border, checkpoints), where it is, its
-// limits and its meaning.
+// One size: its name everywhere (Lua, run.json, the plug-in border, checkpoints), the member that
+// stores it, its limits and its meaning.
 struct SizeInfo {
   const char* name;
   std::variant<bool Model::*, std::int64_t Model::*, double Model::*> at;
@@ -141,8 +141,8 @@ inline void set_size(Model& model, const SizeInfo& size, double value) {
 
 // ---- the arithmetic ----
 
-// Latent attention (DeepSeek-V2, 2024): queries, and keys with values, go through a narrow product
-// first; one rotated part of the keys serves all heads.
+// Latent attention (DeepSeek-V2, 2024): queries, and keys with values, go through a low-rank
+// projection; one rotary part of the keys serves all heads.
 inline double Model::attention_weights() const {
   const double h = real(hidden);
   if (!latent()) return h * (q_width() + kv_width()) + value_width() * h;
@@ -194,11 +194,11 @@ inline double Model::layer_flops() const {
 // Floating-point operations of one step, by the two published conventions.
 // simple: 8 (with full recomputation) or 6 times params times tokens.
 double simple_flops(double params, double tokens, bool recompute);
-// megatron: 24 B s L h^2 (4 or 3) (1 + s/6h + V/16Lh), Narayanan et al. 2021; of other families the
-// same sum over their own products.
+// megatron: 24 B s L h^2 (4 or 3) (1 + s/6h + V/16Lh), Narayanan et al. 2021; for other families
+// the same sum over their own products.
 double megatron_flops(const Model& model, double global_batch, bool recompute);
 
-// Days and GPU-hours to push tokens through params at a sustained rate per GPU (simple convention).
+// Days and GPU-hours to train on `tokens` at a sustained rate per GPU (simple convention).
 double days_to_train(double params, double tokens, double gpus, double tflops,
                      bool recompute = true);
 double gpu_hours_to_train(double params, double tokens, double tflops, bool recompute = true);

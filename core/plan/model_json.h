@@ -9,16 +9,15 @@
 
 namespace orch::plan {
 
-// {"family": "llama", "layers": 32, ...}: a model without its name, as run documents and
-// checkpoints have it. Sizes that the family fixes are not written; of those that are missing it is
-// the usual one.
+// {"family": "llama", "layers": 32, ...}: a model without its name, as stored in run documents and
+// checkpoints. Sizes that the family fixes are not written; missing sizes get their usual values.
 std::string model_json(const Model& model);
 Result<Model> parse_model(const std::string& text, const std::string& place);
 
-// Every problem with its place. Fields that are no size are not looked at.
+// Reports every problem with its place. Fields that are not sizes are ignored.
 Result<Model> read_model(const nlohmann::json& json, const std::string& place);
 
-// A value as JSON has it; one that is not given is null.
+// Converts a JSON value; null becomes "not given".
 Value from_json(const nlohmann::json& json);
 nlohmann::ordered_json json_of(const Value& value);
 

@@ -8,15 +8,16 @@
 namespace orch::plan {
 namespace {
 
-// What a doubling beyond the rows adds to the spread. Assumed: no fit has decided these yet.
+// What each doubling beyond the measured rows adds to the spread. Assumed: no fit has determined
+// these yet.
 constexpr double kPerOctaveOfGpus = 0.06;
 constexpr double kPerOctaveOfParams = 0.03;
 constexpr double kPerOctaveOfTokens = 0.04;
-// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly
-// tell. Assumed, as GPUs.
+// For fewer micro-batches in a step than any row had: the end of the step is a larger share of it,
+// which those rows hardly show. Assumed, as for GPUs.
 constexpr double kPerOctaveOfMicroBatches = 0.06;
-// Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off
-// where no row told of them, those inside a node 0.3.
+// For the number of nodes that a tensor-parallel group spans: nanotron's rows with 2 and 4 nodes
+// were off by 0.6 and 1.2 when no such row was in the fit, those inside a node by 0.3.
 constexpr double kPerOctaveOfTensor = 0.3;
 
 double tokens_of(const Run& run) {
@@ -24,7 +25,7 @@ double tokens_of(const Run& run) {
          static_cast<double>(run.layout.context_parallel);
 }
 
-// Rows that do not say it stayed inside a node, as nearly all do.
+// Rows without this field count as inside one node, as nearly all are.
 double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
   double known = 1;
   for (const auto* seen : {machine, stack})
@@ -32,7 +33,7 @@ double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
   return std::max(1.0, nodes / known);
 }
 
-// What the end of a step takes is the machine's, where it has rows.
+// The end of a step depends on the machine, so its rows count first.
 double below(const Seen* seen, double micro_batches) {
   return seen ? std::max(1.0, seen->micro_batches.low / micro_batches) : 1;
 }

@@ -8,29 +8,31 @@
 
 namespace orch::plan {
 
-// How many times a run is beyond what was measured; 1 inside it.
+// By what factor a run is beyond what was measured; 1 inside it.
 struct Distance {
   double gpus = 1, params = 1, tokens = 1, tensor = 1, micro_batches = 1;
   bool none() const {
     return gpus == 1 && params == 1 && tokens == 1 && tensor == 1 && micro_batches == 1;
   }
-  // What it adds to the spread of a time: a standard deviation of the logarithm.
+  // What the distance adds to the spread of a time: a standard deviation of the logarithm.
   double doubt() const;
 };
 
-// What a setting adds to the spread that no row of the machine, or of the stack, had. Assumed.
+// What a setting adds to the spread if no row of the machine, or of the stack, had its value.
+// Assumed.
 inline constexpr double kUnseenThere = 0.05, kUnseenInStack = 0.1;
 
-// How many times beyond the span, either way; 1 inside it or where there is none.
+// The factor by which a value is outside the span, in either direction; 1 inside it or without a
+// span.
 double times_beyond(const Seen::Span& span, double value);
 
-// From the rows of a machine, of a stack, or the nearer of both; null: there are none.
+// The distance from the rows of a machine, of a stack, or the smaller of both; null: no rows.
 Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack);
 
-// Whether rows had that setting, and none of them the run's value of it.
+// True if rows had that setting, but none of them the run's value.
 bool is_unseen(const Run& run, const Seen& seen, const std::string& setting);
 
-// Over how many nodes a tensor-parallel group of the run lies.
+// The number of nodes that a tensor-parallel group of the run spans.
 double tensor_nodes(const Run& run, const Partition& on);
 
 }  // namespace orch::plan

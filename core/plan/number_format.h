@@ -1,6 +1,7 @@
 #pragma once
 
-// Number formats are data: a GPU's table of peaks names them, and a name ends with its bits.
+// Number formats are data: a GPU's table of peaks names them, and a format's name ends with its
+// number of bits.
 
 #include <string_view>
 
@@ -8,7 +9,7 @@
 
 namespace orch::plan {
 
-// Of "bf16", "fp8", "nvfp4"; 0: not the name of a format.
+// The bits of "bf16", "fp8", "nvfp4"; 0: not the name of a format.
 inline int bits_of(std::string_view format) {
   const auto digits = format.size() - (format.find_last_not_of("0123456789") + 1);
   if (digits == 0 || digits > 2 || digits == format.size()) return 0;
@@ -17,7 +18,8 @@ inline int bits_of(std::string_view format) {
   return bits == 32 || (bits > 1 && bits <= 16) ? bits : 0;
 }
 
-// Only what the products of layers read, and is kept for them, has so few bits; the rest has 16.
+// True if only the operands of the layers' products, and what is stored for them, have so few bits;
+// everything else has 16.
 inline bool is_narrow(std::string_view format) {
   const int bits = bits_of(format);
   return bits > 0 && bits < 16;

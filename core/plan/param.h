@@ -24,12 +24,12 @@ struct Param {
   std::string name;
   std::string doc;
   ParamType type = ParamType::integer;
-  Value default_value = {};  // not given: the user must
+  Value default_value = {};  // no value: the user must give one
   std::vector<std::string> choices = {};
   double min = 0;
   double max = 0;  // both 0: unbounded
-  // A parameter of one choice of another one: powersgd_rank belongs to compression = "powersgd",
-  // and Lua offers powersgd{ rank = ... }.
+  // The choice that a parameter belongs to: powersgd_rank belongs to compression = "powersgd", and
+  // Lua offers powersgd{ rank = ... }.
   std::string parent = {};
   std::string choice = {};
 

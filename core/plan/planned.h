@@ -5,22 +5,22 @@
 
 namespace orch::plan {
 
-// GPU-hours of so many steps, spare nodes included.
+// The GPU-hours of `steps` steps, spare nodes included.
 inline double hours_of_steps(const Run& run, double step_seconds) {
   const auto held = static_cast<double>(run.gpus + run.spare_gpus());
   return static_cast<double>(run.steps) * step_seconds * held / 3600;
 }
 
-// A run with its price: what tables show and folders hold.
+// A run with its estimate: what tables show and folders store.
 struct Planned {
   Run run;
   Estimate estimate;
 
-  // What its jobs take of a budget: all of the training, or only so many steps of it.
+  // The GPU-hours that its jobs take: for all of the training, or only for `steps` steps.
   double job_hours() const {
     return run.steps > 0 ? hours_of_steps(run, estimate.step_seconds) : estimate.gpu_hours;
   }
-  // Some days of it on its nodes, for the calendar.
+  // `days` days of the run on its nodes, for the calendar.
   std::vector<Portion> portions(double days) const {
     if (run.steps > 0 || estimate.schedule.empty()) return {{days, run.nodes}};
     return estimate.portions(days);

@@ -42,7 +42,8 @@ void Frame::add(const Space& space) {
       sources_[static_cast<std::size_t>(field)] = {-1, 0, &derived};
 }
 
-// An axis whose every field is shadowed by another section would only multiply equal runs.
+// Drops axes whose fields are all overridden by other sections: they would only multiply equal
+// runs.
 void Frame::keep_used_axes() {
   std::vector<int> position(axes_.size(), -1);
   std::vector<const Axis*> used;
@@ -153,17 +154,18 @@ const Family& Resolver::family() {
   return found ? *found : *families().front();
 }
 
-// A size that must be said and is not counts as 1: whoever read the experiment has complained.
+// A required size that is missing counts as 1: the reader of the experiment has already reported
+// it.
 Model Resolver::model() { return model_before(Field::cluster); }
 
-// The model as far as its sizes come before this one in their family's order.
+// The model with only the sizes that come before this one in their family's order.
 Model Resolver::model_before(Field field) {
   const auto& own = family();
   Model model;
   model.family = own.name;
   for (const auto& size : own.sizes) {
     if (size.field == field) break;
-    // In a circle, of which it is told, a value may be of another kind.
+    // In a circular definition, which is reported elsewhere, a value may be of another type.
     const auto& value = get(size.field);
     if (value.index() == plan::get(model, size.field).index())
       set(model, size.field, value);
@@ -178,8 +180,8 @@ Value Resolver::follow_size(Field field) {
   return size ? usual_of(model_before(field), *size) : plan::get(Model(), field);
 }
 
-// Here and below one after the other, not as operands: to ask for a value may find problems, which
-// come in the order in which they are found.
+// Here and below, values are read in separate statements, not as operands: reading one may report
+// problems, whose order would otherwise depend on the compiler.
 std::int64_t Resolver::ranks_of_a_copy() {
   auto ranks = layout("tensor_parallel");
   ranks *= layout("pipeline_parallel");
@@ -204,11 +206,11 @@ std::int64_t Resolver::follow_accumulate() {
   const auto global = integer(Field::global_batch);
   const auto micro = integer(Field::micro_batch);
   const auto data = integer(Field::data_parallel);
-  // check() says so where this does not divide.
+  // check() reports a remainder.
   return std::max<std::int64_t>(1, global / (micro * data));
 }
 
-// Three numbers within their limits can multiply to one that is beyond any integer.
+// Three numbers within their limits can have a product that overflows an integer.
 Value Resolver::follow_global_batch() {
   const auto micro = static_cast<double>(integer(Field::micro_batch));
   const auto accumulate = static_cast<double>(integer(Field::accumulate));

@@ -17,8 +17,8 @@ struct Family;
 
 using FindCluster = std::function<Result<std::shared_ptr<const Cluster>>(std::string_view)>;
 
-// What is common to all runs of one model with one strategy: which axes there are, and where each
-// field gets its value from. Strategy over model over batch over hardware.
+// What all runs of one model with one strategy share: the axes, and the source of each field's
+// value. Strategy overrides model, model overrides batch, batch overrides hardware.
 class Frame {
  public:
   Frame(const Experiment& experiment, const AskedModel& model, const AskedStrategy& strategy);
@@ -27,7 +27,7 @@ class Frame {
   const AskedModel& model() const { return model_; }
   const StrategyPtr& strategy() const { return strategy_.strategy; }
   const AskedStrategy& asked() const { return strategy_; }
-  // As the strategy names it, or the experiment; empty: neither does.
+  // As the strategy names it, or else the experiment; empty: neither does.
   const std::string& stack() const {
     return strategy_.stack.empty() ? experiment_.stack : strategy_.stack;
   }
@@ -35,7 +35,7 @@ class Frame {
   std::size_t n_fields() const { return sources_.size(); }
 
   struct Source {
-    int axis = -1;  // in axes(), with its column
+    int axis = -1;  // index in axes(), with its column
     int column = 0;
     const Derived* derived = nullptr;
     bool given() const { return axis >= 0 || derived; }
@@ -56,13 +56,13 @@ class Frame {
   std::unordered_map<std::string_view, int> index_;
 };
 
-// One run in the making: answers for every field, on demand. Given values come first, then the
-// user's functions, then what follows from other fields, then defaults.
+// One run in the making: returns every field on demand. Given values come first, then the user's
+// functions, then values that follow from other fields, then defaults.
 class Resolver {
  public:
   Resolver(const Frame& frame, const FindCluster& find_cluster);
 
-  // Starts the run that takes points[i] of axis i.
+  // Starts the run with points[i] of axis i.
   void start(const std::vector<std::size_t>& points);
 
   const Value& get(int field);
@@ -74,9 +74,9 @@ class Resolver {
   const Lookup& as_lookup() const { return lookup_; }
 
   const std::shared_ptr<const Cluster>& cluster();
-  const Partition* partition();  // null if there is none; the problem is noted
+  const Partition* partition();  // null, with a problem noted, if there is none
 
-  // What went wrong so far: a function's error, an unknown cluster, a value out of range.
+  // The errors so far: a failed function, an unknown cluster, a value out of range.
   const std::vector<Error>& problems() const { return problems_; }
 
  private:

@@ -15,14 +15,15 @@
 namespace orch::plan {
 namespace {
 
-// With "-" and eight digits of the hash it is a file name and a job name of 100 characters.
+// With "-" and eight digits of the hash the id fits into 100 characters, the limit of file and job
+// names.
 constexpr std::size_t kLongestLabel = 91;
 
 bool is_layout_param(std::string_view param) {
   return param == "tensor_parallel" || param == "pipeline_parallel";
 }
 
-// Settings worth naming: given although the default is another, or there is no default.
+// Settings to mention in a label: those that differ from their default, or have none.
 template <class Default, class F>
 void for_each_variation(const Run& run, Default&& default_of, F&& visit) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
@@ -32,7 +33,7 @@ void for_each_variation(const Run& run, Default&& default_of, F&& visit) {
   }
 }
 
-// Fields of training that tell the runs of its experiment apart.
+// Calls f for the fields of training that differ between the experiment's runs.
 template <class F>
 void for_each_swept(const Run& run, F&& visit) {
   for (const auto& name : split(run.swept, ','))
@@ -58,8 +59,8 @@ bool fills_nodes(const Run& run, std::int64_t ranks) {
   return gpus % run.partition->gpus_per_node == 0 || gpus < run.partition->gpus_per_node;
 }
 
-// The most data-parallel ranks that share a batch evenly and fill whole nodes; a divisor of `most`
-// where that is asked for.
+// The largest number of data-parallel ranks that divides the batch and fills whole nodes; a divisor
+// of `most` if that is required.
 std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t most, bool divide) {
   for (auto ranks = most; ranks > 1; --ranks)
     if ((!divide || most % ranks == 0) && global_batch % (ranks * run.batch.micro_batch) == 0 &&
@@ -68,9 +69,9 @@ std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t m
   return 1;
 }
 
-// Cuts the ramp-up into at most run.batch.rampup->phases stretches, each on the most ranks that
-// divide all its batches, so that as many samples as possible have as many ranks as possible. The
-// full batch has all ranks, and ranks never shrink on the way.
+// Cuts the ramp-up into at most run.batch.rampup->phases phases, each with the largest number of
+// ranks that divides all its batches. Dynamic programming maximises samples times ranks over all
+// cuts. The full batch has all ranks, and the number of ranks never decreases.
 class Cuts {
  public:
   Cuts(const Run& run, const std::vector<RampStep>& steps) : run_(run), steps_(steps) {
@@ -95,7 +96,7 @@ class Cuts {
 
  private:
   struct Cut {
-    double value = -1;  // -1: it cannot be done
+    double value = -1;  // -1: impossible
     std::size_t end = 0;
     std::int64_t ranks = 1;
   };
@@ -123,11 +124,11 @@ class Cuts {
 
   const Run& run_;
   const std::vector<RampStep>& steps_;
-  std::vector<std::vector<Cut>> best_;  // by phases that are left, and first step
+  std::vector<std::vector<Cut>> best_;  // by number of phases left, and first step
 };
 
-// Ranks at each step. With fewer_nodes they never shrink on the way: worked out from the end, each
-// step has a divisor of what the next one has.
+// The number of ranks at each step. With fewer_nodes they never decrease: computed from the end,
+// each step's number divides the next one's.
 std::vector<std::int64_t> ranks_of(const Run& run, const std::vector<RampStep>& steps) {
   std::vector<std::int64_t> ranks(steps.size(), run.layout.data_parallel);
   if (!run.batch.rampup || !run.batch.rampup->fewer_nodes) return ranks;
@@ -183,9 +184,9 @@ std::string variant(const Run& run) {
   return out;
 }
 
-// What matters most comes first: a long label is cut, and the hash behind it tells runs apart. A
-// setting is named wherever it differs from the parameter's own default: what a GPU has by default
-// may be learnt later, and a run that is given a value keeps its name.
+// The most important parts come first: a long label is cut, and the hash behind it keeps ids
+// unique. A setting is included where it differs from the parameter's own default: the default for
+// a GPU may be learnt later, and a run that is given a value must keep its name.
 std::string label(const Run& run) {
   std::string out;
   out.reserve(2 * kLongestLabel);
@@ -215,7 +216,7 @@ std::int64_t Run::batch_at(std::int64_t consumed_samples) const {
 
 namespace {
 
-// Steps that a ramp-up trains at the batch it has after so many samples, until it grows.
+// The number of steps of a ramp-up at the batch it has after `samples` samples, until it grows.
 std::int64_t steps_at_level(const Batch& batch, std::int64_t size, std::int64_t consumed,
                             std::int64_t all) {
   const auto increments = (batch.global_batch - batch.rampup->start) / batch.rampup->step;
@@ -227,7 +228,7 @@ std::int64_t steps_at_level(const Batch& batch, std::int64_t size, std::int64_t 
 
 }  // namespace
 
-// What a loop over batch_at() counts, one ramp step instead of one training step at a time.
+// Computes what a loop over batch_at() would count, one ramp level at a time instead of one step.
 std::int64_t Run::steps_of_all_tokens() const {
   const auto all = static_cast<std::int64_t>(std::ceil(samples()));
   std::int64_t count = 0, consumed = 0;
@@ -267,7 +268,8 @@ FrameworkName framework_name(const std::string& framework) {
 Value default_engine(const Param& engine, const std::string& framework) {
   if (framework.empty()) return engine.default_value;
   const auto name = framework_name(framework).name;
-  // torchtitan keeps what Megatron-LM keeps, and has neither DeepSpeed's waits nor nanotron's sums.
+  // torchtitan stores the same activations as Megatron-LM, and has neither DeepSpeed's waits nor
+  // nanotron's sums.
   const char* own = name.starts_with("megatron-deepspeed")          ? "deepspeed"
                     : name == "nanotron"                            ? "nanotron"
                     : name == "megatron-lm" || name == "torchtitan" ? "megatron"
@@ -312,7 +314,7 @@ std::vector<Phase> phases(const Run& run) {
 
   const auto ranks = ranks_of(run, steps);
   std::vector<Phase> phases;
-  double done = 0;  // rounded at the phases' ends only, so that no sample is lost
+  double done = 0;  // rounded at the ends of phases only, so that no sample is lost
   std::int64_t counted = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (phases.empty() || phases.back().data_parallel != ranks[i])

@@ -9,25 +9,25 @@
 namespace orch::plan {
 namespace {
 
-// tensor x pipeline x data parallel stays below 2^63.
+// keeps tensor x pipeline x data parallel below 2^63
 constexpr double kMostRanks = 100'000;
 constexpr double kMostSamples = 1e12;
 constexpr double kMostSeconds = 1e9;
 
-// Asked for, it is at least 1; not asked for, it is 0.
+// The field's parameter with a minimum of 0, which means "not given"; given values are at least 1.
 Param or_none(Field field) {
   auto param = param_of(field);
   param.min = 0;
   return param;
 }
 
-// What is reached from a run by going through members.
+// Accesses a value of a run through a chain of members.
 template <auto... members>
 constexpr auto at = +[](Run& run) -> auto& {
   return (run.*....*members);
 };
 
-// The same in its ramp-up.
+// The same for the ramp-up.
 template <auto member>
 constexpr auto in_rampup = +[](Run& run) -> auto& {
   return *run.batch.rampup.*member;

@@ -18,7 +18,7 @@ class Lines {
     out_.reserve(kUsual);
     out_ += fmt::format("rule={}\n", kRule);
   }
-  // The length goes before a string, so that no text can look like another line.
+  // The length precedes a string, so that no value can be mistaken for another line.
   void add(std::string_view section, std::string_view name, const Value& value) {
     if (!section.empty()) (out_ += section) += '.';
     (out_ += name) += '=';
@@ -37,8 +37,8 @@ class Lines {
   std::string out_;
 };
 
-// Where a folder lies and what other runs are is not what the run is; the stack follows from the
-// trainer unless it is said.
+// True if the field is part of the identity. The folder's path and the other runs of the experiment
+// are not; the stack is only if it was named.
 bool counts(const Run& run, const Family& family, const RunField& field) {
   if (const auto* of_model = field.size()) {
     const auto* size = family.find(*of_model);
@@ -65,7 +65,7 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
     if (counts(run, family, field))
       if (const auto value = get(run, field); field.size() || value != field.param.default_value)
         lines.add(field.section, field.param.name, value);
-  // Whom the estimate takes for the trainer changes nothing where a framework trains.
+  // The engine is only for the estimate and changes nothing where a framework trains.
   const auto trains = [&](const Param& param) {
     return run.framework.empty() || param.name != "engine";
   };

@@ -38,7 +38,7 @@ void write(JsonWriter& to, std::string_view key, const Value& value) {
       value);
 }
 
-// Not what the model's family says already, nor what hardly any run has.
+// False for sizes that the model's family fixes and for rare fields that have their default.
 bool is_said(const Run& run, const RunField& field) {
   if (field.size()) return is_open(run.model, *field.size());
   return !field.only_if_given || get(run, field) != field.param.default_value;
@@ -85,7 +85,7 @@ class Reader {
     errors_.push_back({at(path), std::move(fact), std::move(fix)});
   }
   std::string at(std::string_view path) const { return fmt::format("{}: {}", place_, path); }
-  // The value in the parameter's type, or nothing and a problem noted.
+  // The value converted to the parameter's type, or nothing with a problem noted.
   std::optional<Value> conformed(const Param& param, const Json& held, std::string_view path);
   std::string text(std::string_view name, bool required = false);
 
@@ -101,7 +101,7 @@ class Reader {
   const Json& json_;
   std::string place_;
   Errors errors_;
-  std::set<std::string, std::less<>> told_;  // sections that are none
+  std::set<std::string, std::less<>> told_;  // sections that are not objects
   Run run_;
 };
 
@@ -115,7 +115,7 @@ const Json& Reader::section(std::string_view name) {
   return kNone;
 }
 
-// What a newer orch wrote and this one does not know would not be done.
+// Fields that a newer orch wrote and this one does not know would be ignored, so they are errors.
 void Reader::reject_unknown() {
   std::map<std::string_view, std::vector<std::string>> known{
       {"",
@@ -162,7 +162,7 @@ void Reader::read_fields() {
   }
 }
 
-// First of all: which fields a model has is its family's word.
+// Must come first: the family determines which fields a model has.
 void Reader::read_family() {
   auto model = read_model(section("model"), at("model"));
   if (model) {
@@ -175,7 +175,7 @@ void Reader::read_family() {
   }
 }
 
-// As far as the document tells: parameters by name and the type of their value.
+// The strategy as far as the document has it: the names and value types of parameters.
 void Reader::read_strategy() {
   auto strategy = std::make_shared<Strategy>();
   strategy->name = text("strategy", true);
@@ -272,7 +272,7 @@ Result<Run> Reader::read() {
   return std::move(run_);
 }
 
-// The part that the checksum is of; all of it where there is none.
+// The part that the checksum covers; the whole text where there is none.
 std::string_view body_of(std::string_view text) { return text.substr(0, text.rfind(kChecksum)); }
 
 }  // namespace
@@ -366,7 +366,7 @@ Status bind(Run& run, const std::string& place, const std::vector<StrategyPtr>& 
   for (const auto& param : (*strategy)->params) {
     auto value = run.setting(param.name);
     if (!is_given(value)) value = param.default_value;
-    if (is_given(value)) {  // JSON writes a real 25 like a whole one
+    if (is_given(value)) {  // JSON writes the real number 25 like an integer
       const auto conformed = conform(param, value, place + ": settings." + param.name);
       if (!conformed) return conformed.error();
       value = *conformed;

@@ -1,7 +1,8 @@
 #pragma once
 
 // The settings of a strategy as its backend declares them, once for both of its halves: constexpr
-// objects with name, doc, default and limits, which read the value of a run: settings.overlap(run).
+// objects with name, doc, default and limits, which can read their value from a run:
+// settings.overlap(run).
 
 #include <array>
 #include <initializer_list>
@@ -21,7 +22,7 @@ struct ParentChoice {
   std::string_view of, choice;
 };
 
-// T: bool, std::int64_t, double or, of texts and choices, std::string_view.
+// T: bool, std::int64_t, double or, for strings and choices, std::string_view.
 template <class T>
 struct Setting {
   std::string_view name, doc;
@@ -46,12 +47,13 @@ struct Setting {
     return param;
   }
 
-  // A run as one half or the other sees it. Throws where a trainer's run has no such value.
+  // Throws where a trainer's run has no such value. Run is the run as either half of the backend
+  // sees it.
   template <class Run>
   auto operator()(const Run& run) const {
     return value_of(run, *this);
   }
-  // The default where a trainer's run is of before there was this setting.
+  // The default if a trainer's run is older than this setting.
   template <class Run>
   auto or_default(const Run& run) const {
     if constexpr (requires { run.setting(name); })
@@ -77,7 +79,7 @@ struct Choice : Text {
 
 inline constexpr Bounds kManyRanks{1, 65536};
 
-// Those of more than one backend.
+// Settings of more than one backend.
 struct CommonSettings {
   Integer tensor_parallel{"tensor_parallel", "ranks that share each layer", 1, kManyRanks};
   Integer context_parallel{"context_parallel",
@@ -99,7 +101,7 @@ struct CommonSettings {
       "attention that does not store the scores; by default true in 16 bits on GPUs since 2020",
       false};
   Flag fused_kernels{"fused_kernels", "softmax with mask and scale in one kernel", false};
-  // Our own trainers fuse it anyway.
+  // Our own trainers always fuse it.
   Choice cross_entropy{
       "cross_entropy",
       "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
@@ -108,7 +110,7 @@ struct CommonSettings {
   Flag offload_activations{"offload_activations",
                            "keep the inputs for recomputation in host memory", false};
 };
-// Hidden: plug-ins of several versions must not share it.
+// Hidden: plug-ins of different versions must not share it.
 [[gnu::visibility("hidden")]] inline constexpr CommonSettings common_settings;
 
 }  // namespace orch::plan

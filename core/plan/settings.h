@@ -10,8 +10,8 @@
 
 namespace orch::plan {
 
-// The values of a strategy's parameters, in their order. Copies share them, and keep only what was
-// set since: a plan may have 200,000 runs, which differ in a few.
+// The values of a strategy's parameters, in their order. Copies share values and store only the
+// ones set since: a plan may have 200,000 runs, which differ in a few.
 class Settings {
  public:
   Settings() = default;
@@ -28,7 +28,7 @@ class Settings {
   void set(std::size_t i, Value value);
   void push_back(Value value);
 
-  // The same values, shared with these as far as they are equal.
+  // The same values, sharing storage with `other` as far as they are equal.
   Settings shared_with(const Settings& other) const;
 
   bool operator==(const Settings& other) const;

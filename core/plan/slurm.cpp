@@ -18,10 +18,10 @@ constexpr std::size_t kLongestWord = 256;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// sbatch splits an #SBATCH line into words as a shell does, with quotes, backslashes and comments,
-// but expands nothing. So a blank, a quote, a backslash, '#' or a newline would change what the
-// line says. '$', '`', ';', '<', '>' and '!' are harmless there, but the same words reach srun and
-// salloc command lines that people copy, and no name needs them.
+// sbatch splits an #SBATCH line into arguments as a shell does, with quotes, backslashes and
+// comments, but expands nothing. So a blank, a quote, a backslash, '#' or a newline would change
+// the meaning of the line. '$', '`', ';', '<', '>' and '!' are harmless there, but people copy the
+// same arguments to srun and salloc command lines, and no name needs them.
 constexpr std::string_view kPlain = "_-.:,@+/";
 
 // Punctuation a field needs beyond kPlain. A constraint is an expression: a100&nvme, [rack1|rack2],
@@ -37,7 +37,7 @@ std::string shown(char c) {
   return c == ' ' ? "a blank" : fmt::format("'{}'", printable(std::string_view(&c, 1)));
 }
 
-// Non-ASCII text fails here byte by byte; half a UTF-8 character must not be printed.
+// Non-ASCII text is refused byte by byte; half a UTF-8 character must not be printed.
 std::string bad_character(std::string_view value, std::string_view extra) {
   for (const char c : value) {
     if (static_cast<unsigned char>(c) >= 0x80) return "a character that is not ASCII";
@@ -54,8 +54,8 @@ bool is_option_name(std::string_view name) {
                      [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
 }
 
-// Options with a field of their own, and options that the job script decides: given again they
-// would silently win or lose against what orch writes.
+// Options that have their own field, and options that the job script sets: given again they would
+// silently override, or be overridden by, what orch writes.
 constexpr std::array<std::string_view, 10> kOptionsOfFields{
     "partition",   "account", "qos",  "constraint", "hint",
     "reservation", "gres",    "time", "signal",     "cpus-per-task"};
@@ -65,7 +65,8 @@ constexpr std::array<std::string_view, 14> kOurs{
 
 constexpr std::array<std::string_view, 7> kShellsOwn{
     "UID", "EUID", "PPID", "SHELLOPTS", "IFS", "MASTER_ADDR", "MASTER_PORT"};
-// What the job script leaves to its user (templates/slurm/README.md); the other ORCH_* it sets.
+// Variables of the job script that users may set (templates/slurm/README.md); it sets the other
+// ORCH_* itself.
 constexpr std::array<std::string_view, 4> kSettings{"ORCH_NODE_CHECK", "ORCH_MAX_RESTARTS",
                                                     "ORCH_POLL_SECONDS", "ORCH_TRAINER"};
 
@@ -108,7 +109,7 @@ std::optional<std::int64_t> small_number(std::string_view text) {
   return number;
 }
 
-// How many seconds each of the numbers between colons stands for.
+// The seconds that each of the numbers between colons stands for.
 std::vector<std::int64_t> weights(bool days, std::size_t count) {
   if (days) return {3600, 60, 1};
   if (count == 1) return {60};
@@ -172,7 +173,8 @@ Status check_environment_name(std::string_view text, const std::string& place) {
   if (!is_environment_name(text))
     return Error{place, fmt::format("'{}' cannot name a variable", printable(text)),
                  "use letters, digits and '_', and start with a letter or '_'"};
-  // The script's own variables are in lower case; of the environment's only http_proxy and its kin.
+  // The script's own variables are lower-case; the only lower-case ones of the environment are
+  // http_proxy and the like.
   if (text[0] >= 'a' && text[0] <= 'z' && !text.ends_with("_proxy"))
     return Error{place, fmt::format("'{}' may be a variable of the job script itself", text),
                  "use capitals; only names that end in _proxy may do without"};
@@ -202,8 +204,8 @@ bool holds_password(std::string_view value) {
 
 namespace {
 
-// In the word of a shell that a string expands to, names are in braces and any other dollar is
-// escaped.
+// The variable names in a value that is expanded: there, names are in braces and any other dollar
+// is escaped.
 std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
   const auto word = shell_expand(text).value_or("");
@@ -221,14 +223,14 @@ std::vector<std::string> names_in(std::string_view text) {
 
 }  // namespace
 
-// As in "/opt/lib:$LD_LIBRARY_PATH": there may have been nothing before.
+// True for values such as "/opt/lib:$LD_LIBRARY_PATH": the variable may have been unset before.
 static bool is_longer(const std::string& name, const std::string& value) {
   return value != "$" + name && value != "${" + name + "}";
 }
 
 std::map<std::string, std::string> needed_variables(const Slurm& job) {
   std::map<std::string, std::string> needed;
-  // Expansions follow each other by name: one that comes later is not there yet.
+  // Variables are expanded in the order of their names: one that comes later is not set yet.
   const auto is_there = [&](const std::string& variable, const std::string& name) {
     return job.environment.contains(variable) &&
            (!job.expanded.contains(variable) || variable < name);
@@ -263,7 +265,7 @@ Status check_environment_value(std::string_view name, std::string_view value, bo
   if (expands && !shell_expand(value))
     return Error{place, fmt::format("'{}' has a '$' without a name", printable(value)),
                  "write $NAME or ${NAME}; $$ is a dollar"};
-  // A path names the file that holds it, and may be known.
+  // A path points to the file with the secret and is not secret itself.
   const bool secret = is_secret_name(name) && !value.empty() && !value.starts_with('/');
   const bool filled_in = expands && value.find('$') != std::string_view::npos;
   if (filled_in || (!secret && !holds_password(value))) return {};

@@ -13,28 +13,29 @@
 namespace orch::plan {
 namespace {
 
-// How far a machine, and software, are off that nobody ever measured, and software on a machine
-// where it was never seen though both were: standard deviations of the logarithm. By whole sources
-// left out (core/decisions/calibration.md).
+// How far off an estimate is for a machine that was never measured, for software that was never
+// measured, and for the two together where each was measured but never on the other: standard
+// deviations of the logarithm. Found by leaving whole sources out (core/decisions/calibration.md).
 struct Doubts {
   double machine, stack, apart;
 };
 constexpr Doubts kTimeDoubts{0.2, 0.45, 0.25};
 constexpr Doubts kMemoryDoubts{0.1, 0.1, 0};
 
-// What software is doubted by on another machine with a GPU of this kind than its rows ran on, and
-// for each year that it is away from the time of the machine. Assumed.
+// The doubt about software on a machine with another GPU than its rows ran on, and for each year
+// between it and the time of the machine. Assumed.
 constexpr double kElsewhere = 0.1, kPerYear = 0.1;
 
-// Times beyond the models of its rows up to which software is named beside an estimate: one that
-// was measured on another machine, and one that was on this.
+// Software is named beside an estimate if the model is larger or smaller than those of its rows by
+// at most this factor: for software measured on another machine, and for software measured on this
+// one.
 constexpr double kSameSize = 1.5, kSameSizeHere = 4;
 
-// Software is some two years younger than the machine that it runs on.
+// Software is about two years younger than the machine that it runs on.
 constexpr double kYounger = 2;
 constexpr double kNewest = 9999;
 
-// Of two that were fitted, the larger counts; what was never measured is doubted besides.
+// If both were fitted, the larger spread counts; what was never measured adds its doubt.
 void set_spread(Constant& spread, const char* name, const Stack& stack, bool apart,
                 const Doubts& doubts) {
   const auto found = stack.constants.find(name);
@@ -57,13 +58,13 @@ bool stands_for(const Stack& stack, std::string_view strategy, std::string_view 
   });
 }
 
-// "a100" of a100-80g and of a100-pcie-40g, "rtx-4090" of itself: up to what follows the first
-// number.
+// "a100" for a100-80g and a100-pcie-40g, "rtx-4090" for itself: the name up to what follows its
+// first number.
 std::string_view chip_of(std::string_view gpu) {
   return gpu.substr(0, gpu.find('-', gpu.find_first_of("0123456789")));
 }
 
-// The sizes that its rows had on this kind of GPU; null: none ran there.
+// The sizes of its rows on this kind of GPU; null: no row ran on one.
 const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
   const auto& devices = stack.seen.devices;
   if (const auto found = devices.find(gpu); found != devices.end()) return &found->second;
@@ -74,13 +75,13 @@ const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
 
 bool is_here(const OnStack& on) { return contains(on.partition->seen.stacks, on.stack->name); }
 
-// In years, between the time of the machine and that of the software.
+// The years between the time of the machine and that of the software.
 double years_apart(const Partition& machine, const Stack& stack) {
   const auto released = static_cast<double>(machine.gpu.released);
   return std::abs(years_of(stack.date) - (released > 0 ? released + kYounger : kNewest));
 }
 
-// Tuned or not.
+// All stacks for the run's strategy and engine, tuned or not.
 std::vector<const OnStack*> standing_for(const Run& run) {
   std::vector<const OnStack*> out;
   const auto engine = run.text_setting("engine");

@@ -24,8 +24,8 @@ bool in_range(const Param& param, double number) {
   return (param.min == 0 && param.max == 0) || (number >= param.min && number <= param.max);
 }
 
-// Where some narrow number format may be planned, any may: whether a GPU has it is checked with the
-// run.
+// If any narrow number format is among the choices, all formats are accepted: whether a GPU
+// supports one is checked with the run.
 bool is_format_like(const Param& param, std::string_view text) {
   return param.name == "dtype" && is_narrow(text) && std::ranges::any_of(param.choices, is_narrow);
 }

@@ -14,7 +14,7 @@ namespace orch::plan {
 
 std::string_view name(ParamType type);
 
-// A name that a backend offers to experiments, with its parameters.
+// A strategy that a backend offers to experiments, with its parameters.
 struct Strategy {
   std::string name;
   std::string backend;
@@ -22,16 +22,16 @@ struct Strategy {
   std::string doc;
   std::vector<Param> params;
 
-  int index(std::string_view param) const;  // -1 if there is none
+  int index(std::string_view param) const;  // -1 if there is no such parameter
 };
 
 using StrategyPtr = std::shared_ptr<const Strategy>;
 
-// 8 and 8.0, but not 8.5 or a string; any finite number.
+// Accepts 8 and 8.0, but not 8.5 or a string. finite_number: any finite number.
 std::optional<std::int64_t> whole_number(const Value& value);
 std::optional<double> number(const Value& value);
 
-// The value in the parameter's own type (3 for a real becomes 3.0), or what is wrong with it.
+// The value converted to the parameter's type (3 for a real becomes 3.0), or an error.
 Result<Value> conform(const Param& param, const Value& value, const std::string& place);
 
 }  // namespace orch::plan

@@ -10,10 +10,10 @@
 namespace orch::plan {
 namespace {
 
-// Of the log of a ratio on one machine, how much of the two spreads is left.
+// The share of the two spreads that remains in the logarithm of a ratio of times on one machine.
 constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
-// Half of a fitted stack's 90 % range on a machine that it was measured on. What is beyond is doubt
-// about the machine or the stack, and the same for both.
+// Half of a fitted stack's 90 % range on a machine that it was measured on. A wider range comes
+// from doubt about the machine or the stack, which affects both times alike.
 constexpr double kFitted = 0.3;
 
 }  // namespace
@@ -21,7 +21,8 @@ constexpr double kFitted = 0.3;
 Timing timing_of(const Estimate& estimate, const Partition* machine) {
   Timing out;
   out.days = estimate.days_to_train;
-  // The nearer end: what other software would take widens a range, and is not chance.
+  // The nearer end of the range: the times of other software widen it to one side, which is not
+  // noise.
   out.spread = std::min(std::log(estimate.step_high / estimate.step_seconds),
                         std::log(estimate.step_seconds / estimate.step_low));
   out.machine = machine;
@@ -55,7 +56,9 @@ std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs) {
   std::vector<double> params;
   for (const auto* run : runs) params.push_back(run->model.params());
   const auto sizes = size_classes(params);
-  std::map<std::pair<std::string_view, std::string_view>, std::size_t> machines;  // as they come
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> machines;  // numbered in
+                                                                                  // order of
+                                                                                  // appearance
   using Key = std::tuple<std::size_t, std::int64_t, std::size_t>;
   std::vector<Key> keys;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -6,16 +6,16 @@
 
 #include "core/plan/planned.h"
 
-// The one rule for when two estimated times cannot be told apart: plan, search, page and answers
-// ask here.
+// The only rule for when two estimated times are too close to be distinguished, used by plan,
+// search, page and answers.
 namespace orch::plan {
 
-// How long something is estimated to take, and who shares its errors.
+// An estimated time, and what its errors have in common with those of others.
 struct Timing {
   double days = 0;
   double spread = 0;              // of the logarithm: half of the 90 % range
-  const void* machine = nullptr;  // errors of a machine are in all that runs on it
-  std::size_t stack = 0;          // those of a software in all that it runs; 0: none is known
+  const void* machine = nullptr;  // everything on one machine shares its errors
+  std::size_t stack = 0;          // everything run by one stack shares its errors; 0: unknown
 };
 
 Timing timing_of(const Estimate& estimate, const Partition* machine);
@@ -23,29 +23,30 @@ inline Timing timing_of(const Planned& planned) {
   return timing_of(planned.estimate, planned.run.partition);
 }
 
-// How many times as long the one takes as the other, with the 90 % range of that.
+// The ratio of two times, with its 90 % range.
 struct TimesAsLong {
   double value = 1, low = 1, high = 1;
-  bool on_one_machine = false;  // else the ranges of both decide
+  bool on_one_machine = false;  // else both ranges are added
 };
 
-// On one machine, layouts in one stack share nearly all of their errors and different software
-// those of the machine, so that less of the two spreads is left in their ratio. Of different
-// machines, or of software that nobody measured, the errors may be opposite: the spreads add up.
+// On one machine, layouts in one stack share nearly all of their errors, and different stacks share
+// those of the machine, so only part of the two spreads remains in the ratio. On different
+// machines, or with software that was never measured, the errors may be opposite: the spreads add
+// up.
 TimesAsLong times_as_long(const Timing& a, const Timing& b);
 
-// Whether 1 is within the range of their ratio.
+// True if 1 is within the range of their ratio.
 bool may_be_equal(const Timing& a, const Timing& b);
 
-// Days on different machines, of different sizes or sequence lengths are answers to different
-// questions. Which question each run is about: 0 for the smallest model, shortest sequence and
-// first machine, and so on.
+// Times on different machines, or with different model sizes or sequence lengths, answer different
+// questions. Returns the number of the question of each run: 0 for the smallest model, shortest
+// sequence and first machine, and so on.
 std::string machine_of(const Run& run);  // "dgx-h100/h100-80g"
 std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs);
 
-// Days of models of different sizes do not compare. Which size each number of parameters is of: 0
-// for the smallest and so on; those within a tenth of the smallest of them are of one size, so that
-// shapes for one target stay together.
+// Times of models of different sizes cannot be compared. Returns the size class of each number of
+// parameters: 0 for the smallest and so on; those within a tenth of the smallest of a class belong
+// to it, so that shapes for one target stay together.
 std::vector<std::size_t> size_classes(const std::vector<double>& params);
 
 }  // namespace orch::plan

@@ -30,7 +30,7 @@ std::vector<TrainingField> make_training_fields() {
   return fields;
 }
 
-// Three shares such as "969,30,1"; nothing if they are none.
+// Three shares such as "969,30,1"; nothing for any other text.
 std::optional<std::vector<double>> shares_of(const std::string& text) {
   std::vector<double> shares;
   double sum = 0;

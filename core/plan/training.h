@@ -13,8 +13,8 @@
 namespace orch::plan {
 
 // The fields of the section `training`, in the order of documents: type, name, default, limits (0,
-// 0: none) and meaning. The limits are far beyond what anyone trains with: they stop typing errors,
-// not ambition.
+// 0: none) and meaning. The limits are far beyond realistic values: they catch typing errors, not
+// ambition.
 #define ORCH_TRAINING(X)                                                                    \
   X(double, learning_rate, 3e-4, 1e-12, 100, "peak learning rate, after the warm-up")       \
   X(double, min_learning_rate, 3e-5, 0, 100, "learning rate at the end of the schedule")    \
@@ -49,7 +49,7 @@ namespace orch::plan {
   X(bool, tensorboard, true, 0, 0, "write TensorBoard event files")                         \
   X(double, collective_timeout, 600, 1e-3, 1e6, "seconds before a collective counts as hung")
 
-// The section `training` of an experiment: how its runs learn.
+// The section `training` of an experiment: data, optimizer and schedule of its runs.
 struct Training {
 #define ORCH_FIELD(type, name, value, ...) type name = value;
   ORCH_TRAINING(ORCH_FIELD)
@@ -58,8 +58,8 @@ struct Training {
   bool operator==(const Training&) const = default;
 };
 
-// One field of it: name, type, default, limits and meaning as for a strategy's parameter, and where
-// it lives.
+// One field of it: name, type, default, limits and meaning as for a strategy's parameter, and the
+// member that stores it.
 struct TrainingField {
   Param param;
   std::variant<bool Training::*, std::int64_t Training::*, double Training::*,
@@ -67,7 +67,7 @@ struct TrainingField {
       member;
 };
 
-// All of them: reading, writing and listing go through this table.
+// All of them: the functions that read, write and list fields use this table.
 const std::vector<TrainingField>& training_fields();
 const TrainingField* find_training_field(std::string_view name);
 std::vector<std::string> training_names();
@@ -75,13 +75,15 @@ std::vector<std::string> training_names();
 Value get(const Training& training, const TrainingField& field);
 void set(Training& training, const TrainingField& field, const Value& conformed);
 
-// Where the minimum is not among the fields that were given, a small rate is its own minimum.
+// If no minimum was given, the default minimum is lowered to the learning rate where that is
+// smaller.
 void fill_in(Training& training, const std::set<std::string>& given);
 
-// "learning_rate = 0.001, warmup_steps = 5": what is not as by default; empty if all is.
+// "learning_rate = 0.001, warmup_steps = 5": the fields that differ from their defaults; empty if
+// none.
 std::string changes(const Training& training);
 
-// What is wrong with the section as a whole, whatever the run.
+// Checks the section as a whole, independent of the run.
 Errors check_training(const Training& training, const std::string& place);
 
 }  // namespace orch::plan

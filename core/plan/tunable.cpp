@@ -21,11 +21,11 @@ Constant& of_link(Partition& partition) {
 
 Constant& context_memory(Partition& partition) { return partition.gpu.context_memory; }
 
-// The doubts say how far the assumed values of gpus.yaml have been off where rows showed it: a few
-// tens of percent for rates, factors for fixed costs and for networks. How fast a chip multiplies
-// is the machine's, what is launched and waited for is the stack's.
+// The doubts are how far the assumed values of gpus.yaml were off where rows showed it: a few tens
+// of percent for rates, factors for fixed costs and for networks. The speed of a chip's products
+// belongs to the machine; launches and waits belong to the stack.
 const std::array<Tunable, 22> kTunables{{
-    // Of the step time.
+    // Step time.
     {"gemm", of_efficiency<&Efficiency::gemm>, 0.15, 0.3, 0.02, 1},
     {"experts", of_efficiency<&Efficiency::experts>, 0, 0.4, 0.02, 1},
     {"attention", of_efficiency<&Efficiency::attention>, 0.3, 0.3, 0.01, 1},
@@ -45,10 +45,10 @@ const std::array<Tunable, 22> kTunables{{
     {"network.efficiency", of_link<&Partition::network, &Link::efficiency>, 0.8, 0.5, 0.005, 1},
     {"network.latency", of_link<&Partition::network, &Link::latency>, 0.5, 0.3, 1e-7, 1e-2},
     {"pcie.efficiency", of_link<&Partition::pcie, &Link::efficiency>, 0.3, 0, 0.02, 1},
-    // Of the memory.
+    // Memory.
     {"context_memory", context_memory, 0.2, 0, 0, 2e10},
     {"allocator_slack", of_efficiency<&Efficiency::allocator_slack>, 0.3, 0.4, 0, 0.3},
-    // Spreads: they follow from what is left over after a fit.
+    // Spreads: computed from the residuals after a fit.
     {"time_spread", of_efficiency<&Efficiency::time_spread>, 0, 0, 0, 1},
     {"memory_spread", of_efficiency<&Efficiency::memory_spread>, 0, 0, 0, 1},
 }};

@@ -8,26 +8,25 @@
 
 namespace orch::plan {
 
-// A constant that measured rows can correct: a partition's own, and the factor on it that a stack
-// has.
+// A constant that measured rows can correct: a partition's own value, or a stack's factor on it.
 struct Tunable {
-  std::string_view name;        // as cluster files spell it
-  Constant& (*in)(Partition&);  // where it lives
-  // Standard deviations of the logarithms before any row is seen: of the partition's constant, and
-  // of a stack's factor. 0: not fitted.
+  std::string_view name;        // its name in cluster files
+  Constant& (*in)(Partition&);  // the member that stores it
+  // Prior standard deviations of the logarithms: of the partition's constant, and of a stack's
+  // factor. 0: not fitted.
   double doubt = 0, stack_doubt = 0;
-  double min = 0, max = 0;  // what it can be
+  double min = 0, max = 0;  // valid range
 };
 
 std::span<const Tunable> all_tunables();
 
-// Of these, those of the step time; those of the memory.
+// The ones that affect the step time; the ones that affect memory.
 std::span<const Tunable> time_tunables();
 std::span<const Tunable> memory_tunables();
 
 const Tunable* find_tunable(std::string_view name);
 
-// Whether it is in seconds.
+// True if it is in seconds.
 bool is_time(std::string_view name);
 
 // A tunable's value as people read it: "676 us", "1.6 GB", "0.8137".

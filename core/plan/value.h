@@ -13,7 +13,7 @@ inline bool is_given(const Value& value) { return value.index() != 0; }
 
 // "8", "0.5", "true", "'powersgd'", "nothing": for messages.
 std::string show(const Value& value);
-// The same with a string as it is.
+// The same, but a string without quotes.
 std::string plain(const Value& value);
 
 }  // namespace orch::plan

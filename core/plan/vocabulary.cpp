@@ -14,19 +14,19 @@ constexpr Changes kLoss{false, false, true};
 constexpr Changes kAll{true, true, true};
 constexpr bool kPlanned = true;
 
-// What is reached from a run by going through members.
+// Accesses a value of a run through a chain of members.
 template <auto... members>
 Value read(const Run& run) {
   return (run.*....*members);
 }
 
-// Nothing where all models of the family have the same.
+// Nothing where all models of the family have the same value.
 template <Field size>
 Value read_size(const Run& run) {
   return is_open(run.model, size) ? get(run.model, size) : Value();
 }
 
-// The model's sizes that are no terms yet come behind those that are.
+// Adds the model's sizes that are not terms yet behind those that are.
 std::vector<Term> with_sizes(std::vector<Term> terms) {
   const std::vector<Term> sizes{
 #define ORCH_SIZE(type, name, value, min, max, doc) \

@@ -1,4 +1,4 @@
-// When the machine is there, and what may be spent on it.
+// Reads when the machine is available, and the budget.
 #include <fmt/format.h>
 
 #include "core/base/text.h"
@@ -40,7 +40,7 @@ double Reader::read_share(const sol::object& value, const std::string& place, co
 }
 
 // { { from = "2027-01-01", nodes = 18 }, { from = "2027-02-15", nodes = 48, share = 0.8 } }.
-// Without a start, the first window is it.
+// Without a start, the first window gives it.
 void Reader::read_windows(const sol::table& list) {
   const std::string example = "availability = { { from = \"2027-01-01\", nodes = 18 } }";
   const auto keys = keys_of(list, "availability", errors_);

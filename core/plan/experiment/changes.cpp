@@ -26,7 +26,7 @@ sol::object scalar(sol::state_view lua, const std::string& text) {
   return sol::make_object(lua, text);
 }
 
-// With quotes, braces or calls it is an expression of Lua, which the sandbox keeps harmless.
+// Text with quotes, braces or calls is evaluated as a Lua expression in the sandbox.
 Result<sol::object> value_of(Loader::State& state, const std::string& text,
                              const std::string& place) {
   if (text.find_first_of("\"'{(") != std::string::npos)
@@ -44,7 +44,7 @@ std::optional<std::size_t> position(const std::string& step) {
   return number && *number > 0 ? number : std::nullopt;
 }
 
-// One change on its way down the tables.
+// Applies one change by following its path through the tables.
 class Setter {
  public:
   Setter(Loader::State& state, Change& change, std::vector<std::string> path, sol::object value)
@@ -111,7 +111,8 @@ class Setter {
                  suggestion(name, names) + "; or its position in the list, from 1"};
   }
 
-  // The field itself, or further into it. What is not there yet is made: the reader knows what may.
+  // Sets the field, or goes further into it. Missing tables are created: the reader checks what is
+  // allowed.
   Status into(sol::table table, std::size_t at, const sol::object& key, const std::string& place) {
     if (at + 1 == path_.size()) {
       table.raw_set(key, value_);

@@ -8,7 +8,7 @@ namespace orch::experiment {
 namespace {
 
 constexpr const char* kEnvironment = "environment = { NAME = \"value\" }";
-constexpr const char* kOwn = "orch";  // our own trainer, said aloud
+constexpr const char* kOwn = "orch";  // our own trainer, named explicitly
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Reader::read_environment(const sol::object& value, const std::string& place
   }
 }
 
-// Shell text, verbatim: who writes it asks for a shell.
+// Reads shell code, verbatim: it is meant to run in a shell.
 void Reader::read_setup(const sol::object& value, const std::string& place, plan::Slurm& job) {
   if (!value.valid()) return;
   if (value.get_type() != sol::type::string ||

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kWhereExample =
     "compare something, such as --where 'tensor_parallel == 8 and fit ~= \"oom\"'";
 
-// Lua says what it expected; what people forget is a comma.
+// Lua's message names what it expected; the usual mistake is a missing comma.
 Errors with_hint(Errors errors) {
   for (auto& error : errors)
     if (error.fix.empty() && error.fact.find("'}' expected") != std::string::npos)
@@ -20,8 +20,8 @@ Errors with_hint(Errors errors) {
   return errors;
 }
 
-// What a command line changes, made in the table that the file returned. Something else than a
-// table is for the reader to refuse.
+// Applies the command line's changes to the table that the file returned. If it is not a table, the
+// reader reports that.
 Result<std::vector<Change>> changed(Loader::State& state, const std::vector<std::string>& set,
                                     sol::object& object) {
   std::vector<Change> changes;
@@ -37,14 +37,14 @@ Result<std::vector<Change>> changed(Loader::State& state, const std::vector<std:
   return changes;
 }
 
-// It can be read but once, and several parts of a verb may ask for it.
+// stdin can be read only once, but several parts of a verb may ask for it.
 Result<std::string> read_stdin() {
   static const auto text = read_file("/dev/stdin");
   if (text) return *text;
   return Error{"<stdin>", "cannot be read", "orch plan - < experiment.lua"};
 }
 
-// Presets are plain: one value per size.
+// Presets have exactly one value per size.
 plan::Value only_value(const plan::Space& space, std::string_view field) {
   for (const auto& axis : space.axes)
     if (axis.fields.front() == field) return axis.points.front().front();

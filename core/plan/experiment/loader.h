@@ -12,8 +12,8 @@
 
 namespace orch::experiment {
 
-// An experiment as somebody names it: its file, or "-" for stdin, and what is changed in its table
-// before it is read ("hardware.nodes=40", state.h).
+// An experiment as a user names it: its file, or "-" for stdin, and the changes to apply to its
+// table before it is read ("hardware.nodes=40", state.h).
 struct Source {
   Source(fs::path path, std::vector<std::string> changes = {})
       : file(std::move(path)), set(std::move(changes)) {}
@@ -21,7 +21,7 @@ struct Source {
       : Source(fs::path(path), std::move(changes)) {}
   Source(const char* path) : Source(fs::path(path)) {}
 
-  // As messages name it.
+  // The name for messages.
   std::string name() const { return is_stdin() ? "<stdin>" : file.string(); }
   bool is_stdin() const { return file == "-"; }
 
@@ -35,23 +35,23 @@ class Loader {
  public:
   class State;  // the Lua side; for the sources of this folder only
 
-  // strategies: what the backends offer; models_files: the presets, Lua files that return a table
-  // each. Of two models with one name, that of the earlier file counts; a file may build on presets
-  // of those behind it. quantities: the names of what may be expected of a run.
+  // strategies: what the backends offer; models_files: the presets, Lua files that each return a
+  // table. If two models have the same name, the earlier file wins; a file may use presets of later
+  // ones. quantities: the names allowed in `expect`.
   Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
          std::vector<std::string> quantities = {});
   ~Loader();
 
-  // From now on these are the files of presets.
+  // Replaces the files of presets.
   void look_for_models(std::vector<fs::path> models_files);
 
   Result<plan::Experiment> load(const Source& source);
   Result<plan::Experiment> parse(const std::string& text, const std::string& file,
                                  const std::vector<std::string>& set = {});
 
-  // The presets, in the order of their names.
+  // The presets, sorted by name.
   Result<std::vector<plan::Model>> presets();
-  // The file that a preset is from; empty if there is none.
+  // The file that defines a preset; empty if there is none.
   fs::path preset_file(const std::string& name) const;
 
   // An expression over the fields of a run, such as "tensor_parallel == 8 and fit ~= 'oom'".

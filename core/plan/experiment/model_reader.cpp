@@ -1,4 +1,4 @@
-// The models that an experiment asks for, and presets.
+// Reads the models of an experiment, and presets.
 #include <fmt/format.h>
 
 #include "core/base/text.h"
@@ -46,7 +46,7 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
     return model;
   }
   const auto& family = *plan::find_family(tag_of(table).name);
-  // How experts are dealt is a strategy's word, and people say it with the experts.
+  // expert_parallel belongs to the strategy, but people write it with the experts.
   std::vector<std::string> others{"name", "doc"};
   if (family.find(plan::Field::experts)) others.emplace_back(kExpertParallel);
   model.space = spaces_.read(table, {{}, nullptr, others, &family}, place);

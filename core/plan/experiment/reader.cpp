@@ -20,11 +20,11 @@ const std::vector<std::string> kTop{
 
 const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
 const std::vector<std::string> kBudget{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
-// What it says to SLURM; its partition is one of the cluster's.
+// SLURM options of an experiment; the partition belongs to the hardware.
 const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
                                     "time",    "hint", "gres"};
 
-// Of every strategy: who trains, and in what surroundings (framework_reader.cpp).
+// Fields of every strategy: the trainer and its environment (framework_reader.cpp).
 const std::vector<std::string> kFramework{"framework", "launch", "args", "environment", "setup"};
 
 constexpr double kMostSamples = 1e12;
@@ -83,7 +83,7 @@ void Reader::read_top(const sol::table& top) {
   read_search(get("search"));
 }
 
-// A field that stands at the top and belongs further down is told where.
+// The advice for a field that stands at the top but belongs into a section.
 std::string Reader::advice(const std::string& name) const {
   const std::pair<const char*, std::vector<std::string>> sections[] = {
       {"batch", plan::fields_of(Section::batch)},
@@ -213,7 +213,7 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
   const auto samples = [&](std::int64_t& to) {
     return [this, &to](auto& held, auto& at) { to = whole(held, at, 1, kMostSamples); };
   };
-  bool cut = false;  // phases are asked for
+  bool cut = false;  // true if phases are given
   if (!read_named(
           value, place, example,
           {{"start", samples(rampup.start), true},

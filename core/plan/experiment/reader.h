@@ -60,8 +60,8 @@ class Reader {
   double read_size(const sol::object& value, const std::string& place);
   std::vector<std::int64_t> read_sizes(const sol::object& value, const std::string& place,
                                        double max);
-  // The named fields of a table, each by what reads it; another name is a mistake, and so is one
-  // that is missing and must be there. False: there is no such table.
+  // The named fields of a table, each with the function that reads it; an unknown name is an error,
+  // and so is a missing one that is required. False: there is no such table.
   struct Named {
     std::string name;
     std::function<void(const sol::object& held, const std::string& place)> read;
@@ -73,7 +73,7 @@ class Reader {
   bool flag(const char* name, const sol::object& value, const std::string& place);
   std::int64_t whole(const sol::object& value, const std::string& place, double min, double max);
   bool is_table(const sol::object& value, const std::string& place, const std::string& example);
-  // Whether something is given, and is a table: what is not given is no mistake.
+  // True if a value is given and is a table; a missing one is no error.
   bool has_table(const sol::object& value, const std::string& place, const std::string& example) {
     return value.valid() && is_table(value, place, example);
   }

@@ -15,7 +15,7 @@ constexpr const char* kExample =
 constexpr double kMostLayers = 100'000;
 constexpr double kMostHeads = 1'000'000;
 constexpr double kMostHidden = 10'000'000;
-constexpr std::int64_t kMostSizes = 10'000;  // of one list
+constexpr std::int64_t kMostSizes = 10'000;  // limit per list
 
 // "176B", "1.3B", "760M", "2T".
 std::optional<double> parse_size(std::string_view text) {
@@ -43,8 +43,8 @@ double Reader::read_size(const sol::object& value, const std::string& place) {
   return 0;
 }
 
-// A number, a list, or { from = 60, to = 110, step = 2 }: everywhere else in an experiment
-// { 60, 110 } means these two, so a range has words.
+// Reads a number, a list, or { from = 60, to = 110, step = 2 }. Ranges have named fields, because {
+// 60, 110 } is a list of two values everywhere in an experiment.
 std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std::string& place,
                                              double max) {
   if (value.get_type() != sol::type::table) return {whole(value, place, 1, max)};

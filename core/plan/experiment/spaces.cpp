@@ -126,7 +126,8 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
   return space;
 }
 
-// In zip{} and beside it, or as powersgd_rank and powersgd{ rank }: one would win in silence.
+// Reports a field given twice: in zip{} and beside it, or as powersgd_rank and powersgd{ rank }.
+// One of them would silently win.
 void SpaceReader::check_repeats(const plan::Space& space, const std::string& place) {
   std::set<std::string> seen;
   const auto see = [&](const std::string& field) {
@@ -238,7 +239,8 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
   for (auto& row : rows) append_row(axis, std::move(row));
 }
 
-// zip{ tensor_parallel = {4, 8}, pipeline_parallel = {12, 6} }: the lists go side by side.
+// zip{ tensor_parallel = {4, 8}, pipeline_parallel = {12, 6} }: the lists are combined element by
+// element.
 void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const std::string& place,
                            plan::Space& space) {
   plan::Axis axis;

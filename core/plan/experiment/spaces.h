@@ -16,14 +16,15 @@ class SpaceReader {
   SpaceReader(Loader::State& state, Errors& errors, std::string file)
       : state_(state), errors_(errors), file_(std::move(file)) {}
 
-  // Which names may stand in the table; the strategy's parameters count too if there is one.
+  // The names that are allowed in the table; with a strategy, its parameters too.
   struct Allowed {
     std::vector<plan::Section> sections;
     plan::StrategyPtr strategy;            // may be null
-    std::vector<std::string> others;       // read by someone else
-    const plan::Family* family = nullptr;  // whose open sizes stand for the section of the model
+    std::vector<std::string> others;       // fields that others read
+    const plan::Family* family = nullptr;  // the model section allows the sizes that the family
+                                           // leaves open
   };
-  // The place may be empty: that of the experiment itself.
+  // The place may be empty for the experiment itself.
   plan::Space read(const sol::table& table, const Allowed& allowed, const std::string& place);
 
  private:
@@ -51,23 +52,23 @@ class SpaceReader {
   std::string file_;
 };
 
-// Keys of a table in a fixed order: 1, 2, … then texts; anything else is an error of its own.
+// The keys of a table in a fixed order: 1, 2, … then strings; any other key is an error.
 struct Keys {
   std::vector<sol::object> items;                           // the list part
   std::vector<std::pair<std::string, sol::object>> fields;  // by name
 };
 Keys keys_of(const sol::table& table, const std::string& place, Errors& errors);
 
-// The named fields of a table in which nothing may stand without a name; example says how.
+// The named fields of a table in which every entry needs a name; `example` shows how to write one.
 std::vector<std::pair<std::string, sol::object>> fields_of(const sol::table& table,
                                                            const std::string& place,
                                                            const std::string& example,
                                                            Errors& errors);
 
-// Whether the table says something about the field, on its own or in zip{}.
+// True if the table gives the field, directly or in zip{}.
 bool mentions(const sol::table& table, const std::string& field);
 
-// "experiment.lua: batch.tokens", where the place does not begin with its file already.
+// "experiment.lua: batch.tokens"; a place that already begins with the file stays as it is.
 std::string in_file(const std::string& file, const std::string& place);
 
 }  // namespace orch::experiment

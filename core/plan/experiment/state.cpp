@@ -11,10 +11,11 @@
 namespace orch::experiment {
 namespace {
 
-// Not sol::error, which puts "lua: error: " before what it is told.
+// std::runtime_error, because sol::error prefixes its message with "lua: error: ".
 [[noreturn]] void raise(const std::string& message) { throw std::runtime_error(message); }
 
-// An argument that is there: sol2 gives "none" for a missing one, which has no value to ask.
+// True for an argument that exists: sol2 gives "none" for a missing one, which must not be asked
+// for a value.
 bool is_text(const sol::object& object) { return object.get_type() == sol::type::string; }
 
 }  // namespace
@@ -88,8 +89,8 @@ std::string type_name(const sol::object& object) {
 
 namespace {
 
-// sol's own view of the globals asks their metatable even where it is told not to, and that
-// complains of every name that is not there.
+// Raw access to the globals: sol's own view consults their metatable even for raw access, and the
+// metatable raises an error for every unknown name.
 sol::table plain_globals(lua::Sandbox& sandbox) { return sandbox.state().globals(); }
 
 }  // namespace
@@ -140,7 +141,7 @@ void Loader::State::define(const std::string& name, const std::string& kind) {
   };
 }
 
-// preset("bloom-7b", { seq = 1024 }): a known model with some sizes changed.
+// preset("bloom-7b", { seq = 1024 }): a copy of a known model with some sizes changed.
 void Loader::State::define_preset() {
   sandbox_.state()["preset"] = [this](const sol::object& wanted, const sol::object& changed) {
     if (!is_text(wanted))
@@ -162,7 +163,7 @@ void Loader::State::define_preset() {
       const auto changes = changed.as<sol::table>();
       for (const char* size : {"layers", "hidden", "heads", "vocab"})
         if (changes.raw_get<sol::object>(size).valid())
-          table["name"] = sol::lua_nil;  // it is another model now
+          table["name"] = sol::lua_nil;  // a changed model needs a new name
       for (const auto& [key, value] : changes) table.raw_set(key, value);
     }
     set_tag(table, {"model", tag_of(found->second).name, sandbox_.place()});
@@ -170,7 +171,7 @@ void Loader::State::define_preset() {
   };
 }
 
-// expand "$WORK/models": a string whose $NAMES are filled in where the job runs.
+// expand "$WORK/models": a string in which $NAMES are expanded where the job runs.
 void Loader::State::define_expand() {
   sandbox_.state()["expand"] = [this](const sol::object& text) {
     if (!is_text(text))
@@ -186,7 +187,7 @@ void Loader::State::define_expand() {
 void Loader::State::define_record() {
   record_ = sandbox_.state().create_table();
   auto metatable = sandbox_.state().create_table();
-  // What stays on Lua's stack needs no reference of its own.
+  // Values on Lua's stack need no registry reference.
   metatable["__index"] = [this](sol::stack_object, sol::stack_object field) {
     if (field.get_type() != sol::type::string)
       raise(fmt::format("{} is not the name of a field", type_name(sol::object(field))));
@@ -208,7 +209,7 @@ Status Loader::State::read_presets() {
     plain_globals(sandbox_).raw_set(name, sol::lua_nil);
   for (auto file = models_files_.rbegin(); file != models_files_.rend(); ++file) {
     const auto shown =
-        file == models_files_.rbegin() ? file->filename() : *file;  // the shipped one
+        file == models_files_.rbegin() ? file->filename() : *file;  // the shipped file
     if (auto status = read_presets(*file, shown.string()); !status) {
       presets_read_ = false;
       return status;
@@ -240,8 +241,7 @@ Status Loader::State::read_presets(const fs::path& file, const std::string& show
   return {};
 }
 
-// A family without arithmetic of its own: name{ … } is the model that its function makes of the
-// table.
+// A family defined in Lua: name{ … } is the model that its function makes from the table.
 Status Loader::State::add_family(const std::string& name, const sol::object& function,
                                  const fs::path& file) {
   auto globals = plain_globals(sandbox_);

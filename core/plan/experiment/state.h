@@ -12,8 +12,8 @@
 
 namespace orch::experiment {
 
-// What a constructor call made: the kind (model, strategy, choice, zip, experiment), the name it
-// was called by, and where. Kept in the table's metatable, so the table itself stays as written.
+// The constructor call that made a table: its kind (model, strategy, choice, zip, experiment), its
+// name, and its place. Kept in the table's metatable, so the table itself stays as written.
 struct Tag {
   std::string kind;
   std::string name;
@@ -21,28 +21,27 @@ struct Tag {
 };
 
 void set_tag(sol::table table, const Tag& tag);
-Tag tag_of(const sol::object& object);  // kind is empty for what no constructor made
+Tag tag_of(const sol::object& object);  // kind is empty for values without constructor
 
-// The same table, its tag kept, that nobody else holds: two uses of one preset or table do not
-// share what they override.
+// A copy of the table with its tag: two uses of one preset or table must not share their changes.
 sol::table copy_of(const sol::table& from);
 
 // include "common.lua": runs another file of the experiment's folder, or of a folder below it, and
-// gives what it returns. The name is taken from the folder of the file that says it. What leads out
-// of the experiment's folder is refused, and so is a circle.
+// returns its result. The name is relative to the folder of the including file. Files outside the
+// experiment's folder are refused, and so are circular includes.
 class Includes {
  public:
   explicit Includes(lua::Sandbox& sandbox) : sandbox_(sandbox) {}
 
-  // Defines include; before begin() it refuses.
+  // Defines include; it refuses to work before begin().
   void define();
 
-  // Around the reading of one experiment's file.
+  // Called around the reading of one experiment file.
   void begin(const std::string& file);
   void end() { open_.clear(); }
 
   const std::vector<std::string>& files() const { return files_; }  // since begin(), each once
-  // What stopped an included file, at its place there; empty: nothing did.
+  // The errors that stopped an included file, with places in that file; empty if there are none.
   const Errors& errors() const { return errors_; }
 
  private:
@@ -51,7 +50,7 @@ class Includes {
 
   lua::Sandbox& sandbox_;
   fs::path root_;               // the experiment's folder, without links
-  std::vector<fs::path> open_;  // the files that are being read, as they are named
+  std::vector<fs::path> open_;  // files that are being read, by name
   std::vector<std::string> files_;
   Errors errors_;
 };
@@ -67,14 +66,15 @@ class Loader::State {
   const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
   const std::vector<std::string>& quantities() const { return quantities_; }
 
-  // Defines the constructors and reads the presets; does nothing the second time.
+  // Defines the constructors and reads the presets; a second call does nothing.
   Status prepare();
   const std::map<std::string, sol::table>& presets() const { return presets_; }
   fs::path preset_file(const std::string& name) const;
   void look_for_models(std::vector<fs::path> models_files);
 
-  // Calls a user's function with the record r, which answers through the lookup. Once a function
-  // has used up its budget no other is called: thousands of runs would each wait for it.
+  // Calls a user's function with the record r, whose fields come from the lookup. Once a function
+  // has used up its budget, no other is called: otherwise thousands of runs would each wait for the
+  // limit.
   Result<sol::object> call_with_record(const sol::reference& function, const plan::Lookup& lookup);
 
  private:
@@ -94,34 +94,34 @@ class Loader::State {
   bool presets_read_ = false;
   std::map<std::string, sol::table> presets_;
   std::map<std::string, fs::path> preset_files_;
-  std::set<std::string> families_;  // of files of models
+  std::set<std::string> families_;  // defined in files of models
   sol::table record_;
   const plan::Lookup* lookup_ = nullptr;  // while a user's function runs
-  Errors exhausted_;                      // of the function that never ended
+  Errors exhausted_;                      // the error of the function that did not end
   bool prepared_ = false;
 };
 
-// nil, booleans, numbers and texts; nothing for anything else.
+// Converts nil, booleans, numbers and strings; nothing for other types.
 std::optional<plan::Value> to_value(const sol::object& object);
 sol::stack_object push(lua_State* lua, const plan::Value& value);
 // "a number", "nothing", "gpt{}": for messages.
 std::string type_name(const sol::object& object);
 
-// 3.5, 'text', or what cannot be shown by its type.
+// 3.5, 'text', or the name of the type for other values.
 std::string shown(const sol::object& value);
 
-// "hardware.nodes=16,32": what a command line changes in an experiment's table before it is read.
-// The path goes by fields, with a position or a strategy's name in lists; the value is written as
-// in Lua, but a bare word is a string, and several with commas are a list.
+// "hardware.nodes=16,32": a change of an experiment's table by the command line, before it is read.
+// The path consists of field names, or positions and strategy names for lists; the value is written
+// as in Lua, but a bare word is a string, and several values with commas are a list.
 struct Change {
-  std::string text;                 // as it was given
+  std::string text;                 // as given
   std::vector<std::string> places;  // where the reader will meet it: "strategies[1].fsdp.prefetch"
 };
 
-// Changes the table; what it shares with others is copied first.
+// Changes the table; tables that are shared are copied first.
 Result<Change> apply_change(Loader::State& state, const std::string& text, sol::table& top);
 
-// Errors about what a change brought in get the change as their place.
+// Errors about a value that a change set get the change as their place.
 void blame_changes(const std::vector<Change>& changes, const std::string& file, Errors& errors);
 
 }  // namespace orch::experiment

@@ -13,7 +13,7 @@ constexpr std::size_t kMostTrainings = 100'000;
 
 }  // namespace
 
-// One value, or those of a list.
+// The value, or those of a list.
 std::vector<plan::Value> Reader::training_values(const plan::TrainingField& field,
                                                  const sol::object& held,
                                                  const std::string& place) {

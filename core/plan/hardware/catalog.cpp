@@ -75,7 +75,8 @@ Result<plan::Cluster> Catalog::parse(const std::string& text, const std::string&
   return cluster;
 }
 
-// A cluster that is like its own name means that of a later folder: jean-zay with another account.
+// A cluster that is like its own name refers to a cluster of a later folder: jean-zay with another
+// account.
 Catalog::Found Catalog::base_of(const std::string& name, std::size_t folder,
                                 const std::string& wanted) {
   const auto found = folder_of(wanted, wanted == name ? folder + 1 : 0);
@@ -94,7 +95,7 @@ Catalog::Found Catalog::base_of(const std::string& name, std::size_t folder,
 
 std::vector<std::string> Catalog::names() const {
   std::set<std::string> names;
-  for (const auto& folder : folders_)  // one that is not there offers nothing
+  for (const auto& folder : folders_)  // a folder that does not exist contains nothing
     for (const auto& file : entries_of(folder)) {
       const auto stem = file.stem().string();
       if (file.extension() == ".yaml" && is_plain_name(stem)) names.insert(stem);

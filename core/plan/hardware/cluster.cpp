@@ -14,7 +14,7 @@
 namespace orch::hardware {
 namespace {
 
-// A field that must be there, unless the cluster is like another.
+// A field that is required, unless the cluster is like another one.
 struct Asked {
   const Map& map;
   bool required;
@@ -29,7 +29,8 @@ void read_link(const Asked& asked, std::string_view key, plan::Link& link) {
     read_constants(Map(*field, keys(kLinkFields)), kLinkFields, asked.presence(), link);
 }
 
-// Another GPU than that of the partition it is like leaves nothing of what was known of that one.
+// If the GPU differs from that of the partition it is like, none of that partition's GPU values are
+// kept.
 void read_gpu(const Asked& asked, const GpuCatalog& gpus, plan::Partition& partition) {
   const auto* field = asked.find("gpu", "a name from gpus.yaml");
   const auto name = field ? field->text() : std::nullopt;
@@ -45,7 +46,7 @@ void read_gpu(const Asked& asked, const GpuCatalog& gpus, plan::Partition& parti
   partition.calibration.reset();
 }
 
-// A site's own values over those of gpus.yaml.
+// Overrides the values of gpus.yaml by the site's own.
 void read_overrides(const Map& map, plan::Partition& partition) {
   if (const auto* field = map.find("gpu_constants"))
     read_gpu_constants(*field, {}, Presence::all_optional, partition.gpu);
@@ -64,8 +65,8 @@ std::string read_name(const Map& map, std::string_view example) {
   return *name;
 }
 
-// The partition of the cluster that this one is like: that which it names, that of its own name, or
-// the only one.
+// The partition of the other cluster that this one is like: the named one, the one of the same
+// name, or the only one.
 const plan::Partition* base_of(const Map& map, const std::string& name, const plan::Cluster* like) {
   const auto* field = map.find("like");
   if (!like) {
@@ -170,7 +171,7 @@ plan::Measured read_measured(const Field& field) {
   return measured;
 }
 
-// Experiments name a cluster, and the name leads to the file: the two must agree.
+// Experiments refer to a cluster by its file's name: the name inside must be the same.
 void check_file_name(const Map& map, const plan::Cluster& cluster) {
   const auto stem = fs::path(cluster.file).stem().string();
   if (!cluster.name.empty() && cluster.name != stem)
@@ -179,7 +180,8 @@ void check_file_name(const Map& map, const plan::Cluster& cluster) {
         "make the name and the file's name the same");
 }
 
-// Null where the cluster is like none, or the other cannot be had; then problems are reported.
+// Null where the cluster is like none, or the other one cannot be loaded; then problems are
+// reported.
 std::shared_ptr<const plan::Cluster> read_like(const Map& map, const FindBase& find_base,
                                                plan::Cluster& cluster) {
   const auto* field = map.find("like");
@@ -207,7 +209,7 @@ plan::Cluster read_cluster(const Field& document, const std::string& file, const
   cluster.name = read_name(map, "the file's name without .yaml");
   check_file_name(map, cluster);
   const auto like = read_like(map, find_base, cluster);
-  // What it is like cannot be had: whether the rest is whole cannot be told.
+  // Without the base cluster the completeness of the rest cannot be checked.
   if (map.find("like") && !like) return cluster;
   if (like) {
     cluster.launch = like->launch;

@@ -132,9 +132,9 @@ void read_peaks(const Map& map, Presence presence, plan::Gpu& out) {
   if (must) formats.require("fp32", constant_example(kFlops));
 }
 
-// What no single constant shows: more usable memory than memory, and the like.
+// Checks relations between constants: usable memory above memory, and the like.
 void check_gpu(const plan::Gpu& gpu, const Field& field) {
-  // A value that could not be read is 0 and was reported already.
+  // A value that could not be read is 0 and has already been reported.
   const double usable = gpu.usable_memory.value;
   if (usable == 0) return;
   if (gpu.memory.value != 0 && usable > gpu.memory.value)

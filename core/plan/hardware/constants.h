@@ -11,7 +11,7 @@
 
 namespace orch::hardware {
 
-// What sort of quantity a constant is, and the bounds outside of which it must be a mistake.
+// The kind of quantity of a constant, and bounds outside of which it must be a mistake.
 struct Kind {
   Unit unit;
   double min;
@@ -33,7 +33,7 @@ extern const Kind kShareOrZero;
 extern const Kind kFactor;
 extern const Kind kSpread;
 
-// A key and the member that its { value, origin } goes to.
+// A key and the member that stores its { value, origin }.
 template <class T>
 struct ConstantField {
   std::string_view key;
@@ -69,17 +69,17 @@ std::vector<std::string> keys(const std::array<ConstantField<T>, N>& fields) {
   return names;
 }
 
-// A GPU's own constants and its table of peaks by number format; others are keys that somebody
-// else reads. The map is returned for them.
+// Reads a GPU's own constants and its table of peaks by number format. Other keys belong to the
+// caller, for which the map is returned.
 Map read_gpu_constants(const Field& field, const std::vector<std::string>& others,
                        Presence presence, plan::Gpu& out);
 
-// The `fitted` constants of a partition, whose other fields have been read: those that measured
-// rows corrected, whatever software ran them. Without any, those that the partition has from the
-// one it is like hold over its fields too.
+// Reads the `fitted` constants of a partition, after its other fields: corrections from measured
+// rows of any software. Without them, a calibration inherited through `like` stays, and its
+// constants override the fields too.
 void read_calibration(const Field* field, plan::Partition& partition);
 
-// What a partition says to SLURM, over what exists already.
+// Reads a partition's SLURM options over those already set.
 void read_slurm(const Field& field, plan::Slurm& slurm);
 
 // { rows: 99, gpus: [8, 384], params: [1e9, 2e11], tokens: [2048, 16384], settings: { … } }

@@ -15,8 +15,8 @@
 namespace orch::hardware {
 namespace {
 
-// The entries of one file. One that is like another of the file is read after it, wherever it
-// stands.
+// Reads the entries of one file. An entry that is like another one of the file is read after it,
+// whatever their order.
 class GpuReader {
  public:
   GpuReader(const Map& map, const std::string& file, const GpuCatalog& below)
@@ -28,8 +28,8 @@ class GpuReader {
   }
 
  private:
-  // A GPU of this file or of those below it; null, and a report by the field that asked, if there
-  // is none. One that is like its own name means that of a file below.
+  // The named GPU of this file or of later ones; null, with a report by the field that asked, if
+  // there is none. An entry that is like its own name refers to a later file.
   const GpuProfile* base(const std::string& name, const std::string& asker, const Field& field) {
     const auto lower = below_.find(name);
     if (name != asker)
@@ -64,7 +64,7 @@ class GpuReader {
     auto presence = Presence::as_required;
     const Map fields(field);
     if (const auto* like = fields.find("like")) {
-      presence = Presence::all_optional;  // of one that cannot be found nothing else is asked
+      presence = Presence::all_optional;  // without its base, no other field is required
       const auto wanted = like->text();
       const auto* found = wanted ? base(*wanted, name, *like) : nullptr;
       if (found) profile = *found;
@@ -92,7 +92,7 @@ class GpuReader {
   std::set<std::string> open_;  // being read
 };
 
-// The words of a device's own name: "NVIDIA A100-SXM4-80GB" has four.
+// The parts of a device's name: "NVIDIA A100-SXM4-80GB" has four.
 std::vector<std::string> words_of(const std::string& device) {
   std::vector<std::string> words(1);
   for (const char c : lower(device))
@@ -127,8 +127,8 @@ Result<GpuCatalog> load_gpus(const std::vector<fs::path>& files) {
   return read_over<GpuCatalog>(files, parse_gpus);
 }
 
-// All words of an entry must be among the device's, save for a size: PyTorch and the driver do not
-// always name it. The more words, the closer.
+// All parts of an entry's name must occur in the device's name, except for a memory size: PyTorch
+// and the driver do not always include it. The entry with the most parts is the closest.
 const GpuProfile* find_gpu(const GpuCatalog& gpus, const std::string& device, double memory) {
   const auto there = words_of(device);
   const GpuProfile* best = nullptr;

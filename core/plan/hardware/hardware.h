@@ -15,73 +15,75 @@
 
 namespace orch::hardware {
 
-// A GPU by its datasheet, and how far real kernels stay below it unless a site knows better.
+// A GPU with the values of its datasheet, and the default efficiencies of real kernels where a site
+// gives none.
 struct GpuProfile {
   plan::Gpu gpu;
   plan::Efficiency efficiency;
-  std::string like;  // the GPU whose numbers it has where it gives none; empty: none
+  std::string like;  // the GPU whose values are the defaults; empty: none
   std::string file;  // where it was read from
 };
 
 using GpuCatalog = std::map<std::string, GpuProfile, std::less<>>;
 
-// The GPUs of some files; of two with one name, that of the earlier file counts. All problems of a
+// Loads the GPUs of the files; if two have the same name, the earlier file wins. All problems of a
 // file are reported at once; each place is "file:line: path.of.the.field".
 Result<GpuCatalog> load_gpus(const std::vector<fs::path>& files);
 
 using StackCatalog = std::map<std::string, plan::StackPtr, std::less<>>;
 
-// The software of some files, as load_gpus reads theirs.
+// Loads software stacks in the same way.
 Result<StackCatalog> load_stacks(const std::vector<fs::path>& files);
 Result<StackCatalog> parse_stacks(const std::string& text, const std::string& file,
                                   const StackCatalog& below = {});
 
-// Gives every partition of a cluster what each stack makes of it.
+// Adds to every partition of a cluster its versions for all stacks.
 void give_stacks(const StackCatalog& stacks, plan::Cluster& cluster);
 
-// Finds the cluster that another is like; an error without a place gets that of the field.
+// Finds the cluster that another one is like; an error without a place gets that of the field.
 using FindBase = std::function<Result<std::shared_ptr<const plan::Cluster>>(const std::string&)>;
 
 Result<plan::Cluster> load_cluster(const fs::path& file, const GpuCatalog& gpus,
                                    const FindBase& find_base = {});
 
-// "NVIDIA A100-SXM4-80GB" is a100-80g of gpus.yaml: the name whose words are in it, the nearest in
-// bytes of memory where several are. Null: none.
+// "NVIDIA A100-SXM4-80GB" is a100-80g of gpus.yaml: the entry whose name's parts all occur in the
+// device's name, and the nearest in memory if there are several. Null: none.
 const GpuProfile* find_gpu(const GpuCatalog& gpus, const std::string& device, double memory);
 
-// The same from text; the file is only named (a cluster must be called like its file).
+// The same from a string; the file name is for messages (and a cluster must be named like its
+// file).
 Result<GpuCatalog> parse_gpus(const std::string& text, const std::string& file,
                               const GpuCatalog& below = {});
 Result<plan::Cluster> parse_cluster(const std::string& text, const std::string& file,
                                     const GpuCatalog& gpus, const FindBase& find_base = {});
 
-// The clusters of some folders, each <name>.yaml, read when first asked for and kept.
+// The clusters of some folders, each <name>.yaml, read on first use and cached.
 class Catalog {
  public:
-  // Of two files with one name, that of the earlier folder counts, and of two GPUs that of the
-  // earlier file. Nothing is read yet.
+  // If two files have the same name, the earlier folder wins, and for GPUs the earlier file.
+  // Nothing is read yet.
   Catalog(std::vector<fs::path> folders, std::vector<fs::path> gpus_files,
           std::vector<fs::path> stacks_files = {});
 
-  // Whether the other one would find the same.
+  // True if the other catalog has the same folders and files.
   bool reads_as(const Catalog& other) const;
 
   Result<std::shared_ptr<const plan::Cluster>> find(std::string_view name);
 
-  // What could be found, sorted; the files need not be sound.
+  // All names that exist, sorted; their files may have errors.
   std::vector<std::string> names() const;
 
-  // A text as if it were the file of the cluster of that name; nothing is kept of it.
+  // Parses text as if it were the file of the cluster of that name; the result is not cached.
   Result<plan::Cluster> parse(const std::string& text, const std::string& file,
                               const std::string& name);
 
-  // What clusters may name as their gpu, and the software that is known.
+  // The GPUs that clusters may name, and the known software stacks.
   Result<GpuCatalog> gpus();
   Result<StackCatalog> stacks();
 
  private:
   using Found = Result<std::shared_ptr<const plan::Cluster>>;
-  // The first folder from the given one on that has a file for the name.
+  // The first folder from index `from` on that has a file of that name.
   std::optional<std::size_t> folder_of(std::string_view name, std::size_t from = 0) const;
   Found load(const std::string& name, std::size_t folder);
   Result<plan::Cluster> parse(const std::string& text, const std::string& file,
@@ -92,7 +94,7 @@ class Catalog {
   std::vector<fs::path> folders_;
   std::vector<fs::path> gpus_files_;
   std::vector<fs::path> stacks_files_;
-  std::vector<std::pair<std::string, std::size_t>> open_;  // being read, each like the next
+  std::vector<std::pair<std::string, std::size_t>> open_;  // being read; each is like the next
   std::optional<GpuCatalog> gpus_;
   std::optional<StackCatalog> stacks_;
   std::map<std::string, std::shared_ptr<const plan::Cluster>, std::less<>> clusters_;

@@ -30,14 +30,14 @@ std::string unquoted(std::string_view text) {
   return std::string(text);
 }
 
-// Lines [first, last) of a block, whose fields are indented by so much.
+// Lines [first, last) of a block, and the indentation of its fields.
 struct Block {
   std::size_t first = 0, last = 0, indent = 0;
 };
 
-// The end of what belongs to a line: before the next line that is indented no more than it. Blank
-// lines and comments at its end belong to what follows, unless they are indented more: in the text
-// of a setup, '#' begins no comment of YAML's.
+// The end of what belongs to a line: before the next line that is not indented more. Trailing blank
+// lines and comments belong to what follows, unless they are indented more: in the text of a setup,
+// '#' does not begin a YAML comment.
 std::size_t end_of(const Lines& lines, std::size_t first, std::size_t indent) {
   std::size_t end = first + 1;
   for (std::size_t i = first + 1; i < lines.size(); ++i) {
@@ -65,7 +65,7 @@ std::optional<Block> find_stack(const Lines& lines, const std::string& name) {
   return std::nullopt;
 }
 
-// Puts lines in the place of a field of the block, or at its end.
+// Replaces the lines of a field of the block, or adds them at its end.
 void replace(Lines& lines, Block& block, std::string_view key, const Lines& fresh) {
   auto at = block.last;
   for (auto i = block.first + 1; i < block.last; ++i) {
@@ -82,7 +82,7 @@ void replace(Lines& lines, Block& block, std::string_view key, const Lines& fres
   block.last += fresh.size();
 }
 
-// A number that reads back as itself to a hundredth of a percent, with its unit.
+// The number with its unit, precise to a hundredth of a percent.
 std::string value_text(std::string_view name, double value) {
   if (name == "context_memory") return fmt::format("{:.5g} MiB", value / (1024.0 * 1024.0));
   return plan::is_time(name) ? fmt::format("{:.5g} us", value * 1e6) : fmt::format("{:.5g}", value);
@@ -124,7 +124,7 @@ std::string seen_text(const plan::Seen& seen) {
   return out + " }";
 }
 
-// The constants in the order of the tunables; of a stack they are factors, which have no unit.
+// The constants in the order of the tunables; those of a stack are factors without units.
 Lines constant_lines(const std::map<std::string, plan::Constant>& constants,
                      const std::string& margin, bool factors) {
   Lines out;

@@ -45,10 +45,10 @@ void read_slurm(const Field& field, plan::Slurm& slurm) {
   }
   if (const auto* environment = map.find("environment"))
     read_environment(*environment, slurm.environment);
-  // Shell lines of the site, verbatim: whoever may write this file may run commands anyway.
+  // Shell code of the site, verbatim: anyone who can write this file can run commands anyway.
   if (const auto* setup = map.find("setup")) slurm.setup = setup->text().value_or("");
   const auto* signal = map.find("signal_seconds");
-  if (signal) slurm.signal_seconds = signal->integer(1, 65535).value_or(0);  // what sbatch takes
+  if (signal) slurm.signal_seconds = signal->integer(1, 65535).value_or(0);  // sbatch's range
   if (const auto* given = signal ? signal : map.find("time")) {
     const auto limit = plan::parse_slurm_time(slurm.time);
     if (limit && static_cast<double>(slurm.signal_seconds) >= *limit)

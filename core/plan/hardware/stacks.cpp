@@ -24,7 +24,7 @@ void read_factors(const Field& field, plan::Stack& stack) {
       read_constant(value, key.ends_with("_spread") ? kSpread : kFactor, stack.constants[key]);
 }
 
-// From an earlier entry of this file, or from one of the files below.
+// Starts from an earlier entry of this file, or from a later file's.
 void start_like(const Field& field, const StackCatalog& known, plan::Stack& stack) {
   const auto wanted = field.text();
   if (!wanted) return;
@@ -83,7 +83,7 @@ Result<StackCatalog> parse_stacks(const std::string& text, const std::string& fi
 
 Result<StackCatalog> load_stacks(const std::vector<fs::path>& files) {
   auto there = files;
-  // Without any, machines have constants of their own.
+  // Without any file of stacks, machines keep their own constants.
   std::erase_if(there, [](const auto& file) { return !is_there(file); });
   return read_over<StackCatalog>(there, parse_stacks);
 }

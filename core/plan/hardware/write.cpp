@@ -37,7 +37,7 @@ std::string value_text(double value, Unit unit) {
   }
 }
 
-// A constant without an origin is one that nobody gave.
+// A constant without an origin was not given.
 void add(std::vector<NamedConstant>& to, std::string name, const plan::Constant& constant,
          Unit unit) {
   if (!constant.origin.empty())
@@ -59,7 +59,7 @@ std::string partition_text(const plan::Partition& partition) {
     out += fmt::format("    gpus_per_domain: {}\n", partition.gpus_per_domain);
   if (partition.measured_ranks > 0)
     out += fmt::format("    measured_ranks: {}\n", partition.measured_ranks);
-  std::vector<std::string> open;  // the maps that the line before was in
+  std::vector<std::string> open;  // the maps that the previous line was in
   for (const auto& [name, value, constant] : named_constants(partition)) {
     auto path = split(name, '.');
     const auto key = path.back();

@@ -9,13 +9,13 @@
 
 namespace orch::hardware {
 
-// A cluster as the text of its file, every constant with its origin: what parse_cluster reads back,
-// numbers to a hundredth of a percent. What is said to SLURM and what was fitted are not written.
+// A cluster as the text of its file, every constant with its origin: parse_cluster reads it back,
+// numbers precise to a hundredth of a percent. SLURM options and fitted constants are not written.
 std::string cluster_text(const plan::Cluster& cluster, const std::string& comment);
 
-std::string quoted(const std::string& text);  // as YAML has it, on one line
+std::string quoted(const std::string& text);  // quoted for YAML, on one line
 
-// A partition's constants by their places in the file, those that somebody gave.
+// A partition's constant by its path in the file; only those that were given.
 struct NamedConstant {
   std::string name;   // "efficiency.gemm"
   std::string value;  // "0.81", "45.2 GFLOPs"
@@ -23,13 +23,14 @@ struct NamedConstant {
 };
 std::vector<NamedConstant> named_constants(const plan::Partition& partition);
 
-// A cluster file's text with other `fitted` constants in one of its partitions; everything else,
-// comments included, stays as it is. The partitions must be written as a block list, one
-// "- name: …" each.
+// The text of a cluster file in which the `fitted` constants of one partition are replaced;
+// everything else, comments included, is unchanged. The partitions must be written as a block list,
+// one "- name: …" each.
 Result<std::string> with_calibration(const std::string& text, std::string_view partition,
                                      const plan::Calibration& calibration, const std::string& file);
 
-// A file of stacks with other factors of one of them, and with the rows that they are from.
+// The text of a file of stacks in which the factors of one stack, and the rows behind them, are
+// replaced.
 Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,
                                  const std::string& file);
 

@@ -27,7 +27,7 @@ bool is_clean(std::string_view text) {
   });
 }
 
-// Counts documents and remembers where the last one starts.
+// Counts documents and remembers the line of the last one.
 class DocumentCounter : public YAML::EventHandler {
  public:
   int count() const { return count_; }
@@ -54,10 +54,11 @@ class DocumentCounter : public YAML::EventHandler {
   int line_ = 1;
 };
 
-// YAML::Load takes the first document and silently drops what follows; LoadAll finds documents
-// without end where a stray comma follows. So look whether there is a second, and go no further.
+// YAML::Load reads the first document and silently drops the rest; LoadAll finds documents
+// endlessly after a stray comma. So check for a second document and read no further.
 std::optional<int> line_of_second_document(const std::string& text, const YAML::Node& first) {
-  // After a map in block style only a document marker is not a syntax error: no need to read twice.
+  // After a map in block style, anything but a document marker is a syntax error: no need to read
+  // twice.
   if (first.IsMap() && first.Style() == YAML::EmitterStyle::Block &&
       text.find("\n---") == std::string::npos && text.find("\n...") == std::string::npos)
     return std::nullopt;
@@ -144,7 +145,7 @@ std::optional<std::vector<Field>> Field::list() const {
     return std::nullopt;
   }
   std::vector<Field> items;
-  // Counted from 1, as in Lua, where people write the other half of their files.
+  // Counted from 1, as in Lua, the other language that users write.
   for (const auto& item : node_)
     items.emplace_back(item, fmt::format("{}[{}]", path_, items.size() + 1), line_of(item.Mark()),
                        *report_);
@@ -173,7 +174,7 @@ void Map::read() {
   }
   sound_ = true;
   for (const auto& pair : field_.node_) {
-    // The line of the key: a value may start below it, and an empty one has no line.
+    // The line of the key: its value may begin on a later line, and an empty one has no line.
     const int line = line_of(pair.first.Mark());
     if (!pair.first.IsScalar()) {
       Field(pair.first, field_.path_, line, *field_.report_)

@@ -14,13 +14,13 @@
 
 namespace orch::hardware {
 
-// The problems of one file, collected while it is read.
+// The problems of one file, collected while reading.
 struct Report {
   std::string file;
   Errors errors;
 };
 
-// A value of a YAML file that knows its place. What it cannot be read as, it reports.
+// A value of a YAML file that knows its place. A failed conversion is added to the report.
 class Field {
  public:
   Field(YAML::Node node, std::string path, int line, Report& report);
@@ -31,13 +31,13 @@ class Field {
 
   bool is_scalar() const { return node_.IsScalar(); }
   bool is_list() const { return node_.IsSequence(); }
-  // Text that is not empty and, save for line ends and tabs, holds no control characters.
+  // Non-empty text without control characters except line ends and tabs.
   std::optional<std::string> text() const;
-  // Text as it stands, even empty; only NUL is refused.
+  // Text verbatim, even empty; only NUL is refused.
   std::optional<std::string> verbatim() const;
   std::optional<std::int64_t> integer(std::int64_t min, std::int64_t max) const;
   std::optional<std::vector<Field>> list() const;
-  std::vector<std::string> texts() const;  // of a list; "" for an item that is none
+  std::vector<std::string> texts() const;  // of a list; "" for an item that is not text
 
  private:
   friend class Map;
@@ -49,9 +49,9 @@ class Field {
   Report* report_;
 };
 
-// The entries of a map. A field that is none, and a key that is not a word or comes twice, are
-// reported; looking further into such a field finds nothing and says nothing more. What it gives
-// out lives as long as the map: of one that nobody holds, nothing can be asked.
+// The entries of a map. If the field is not a map, or a key is not a word or occurs twice, that is
+// reported; lookups in such a field find nothing and report nothing more. Returned pointers live as
+// long as the map, so a temporary map cannot be asked.
 class Map {
  public:
   struct Entry {
@@ -66,7 +66,7 @@ class Map {
   const std::vector<Entry>& entries() const&& = delete;
   const Field* find(std::string_view key) const&;
   const Field* find(std::string_view key) const&& = delete;
-  // Reports its absence, with the example as what to write.
+  // If it is missing, reports that, with the example of what to write.
   const Field* require(std::string_view key, std::string_view example) const&;
   const Field* require(std::string_view key, std::string_view example) const&& = delete;
 
@@ -78,13 +78,13 @@ class Map {
   std::vector<Entry> entries_;
 };
 
-// The one document of a string; nothing, and a report, if the text is not YAML or empty.
+// The only document of a string; nothing, with a report, if the text is empty or not YAML.
 std::optional<Field> read_document(const std::string& text, Report& report);
 
-// The text of a file that people write: a regular file of a sane size.
+// Reads a file written by people: a regular file of limited size.
 Result<std::string> read_yaml_file(const fs::path& file);
 
-// A catalog of some files, each over what those behind it say.
+// Merges the catalogs of some files; earlier files override later ones.
 template <class Catalog, class Parse>
 Result<Catalog> read_over(const std::vector<fs::path>& files, const Parse& parse) {
   Catalog catalog;

@@ -10,8 +10,8 @@ namespace {
 constexpr int kInstructionsPerHook = 1000;
 constexpr std::size_t kBytesPerInstruction = 64;
 
-// A smaller block is granted even beyond the limit, which the next hook enforces instead: a refusal
-// is a longjmp, and C++ functions that scripts call convert small values on the way.
+// Smaller blocks are granted even beyond the limit, which the next hook enforces instead: a refusal
+// is a longjmp, and C++ functions that scripts call convert small values meanwhile.
 constexpr std::size_t kSmallBlock = 16 << 10;
 
 double now() {
@@ -43,8 +43,8 @@ void* Budget::allocate(void* self, void* block, std::size_t old_size,
 }
 
 bool Budget::allows(std::size_t old_size, std::size_t new_size) noexcept {
-  if (new_size <= old_size) return true;  // Lua relies on shrinking to succeed
-  // Memory is work too: one instruction can join two strings of 100 MB.
+  if (new_size <= old_size) return true;  // Lua requires shrinking to succeed
+  // Allocation also counts as work: one instruction can join two strings of 100 MB.
   instructions_left_ -= static_cast<std::int64_t>(new_size / kBytesPerInstruction);
   const bool too_much = memory_used_ + (new_size - old_size) > limits_.memory;
   if (!too_much && instructions_left_ >= 0) return true;

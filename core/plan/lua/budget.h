@@ -7,15 +7,15 @@
 
 namespace orch::lua {
 
-// What a script may use up. A call from C++ starts with a full budget; memory is what is alive.
+// The limits of a script. A call from C++ starts with a full budget; memory counts live objects.
 struct Limits {
   std::int64_t instructions = 50'000'000;
   std::size_t memory = std::size_t{256} << 20;
-  // The last defence, against what costs much in one instruction (comparing huge strings).
+  // The last limit, for single instructions that take long (comparing huge strings).
   double seconds = 60;
 };
 
-// Counts what a script uses, as the allocator and the count hook of its state. It is consulted only
+// Counts what a script uses, as the allocator and the count hook of its state. Limits apply only
 // while user code runs: the host's own conversions, outside any protected call, never fail.
 class Budget {
  public:
@@ -23,26 +23,27 @@ class Budget {
 
   explicit Budget(Limits limits) : limits_(limits) {}
 
-  // The budget of a state that was made with allocate().
+  // The budget of a state that uses allocate().
   static Budget& of(lua_State* L);
   static void* allocate(void* budget, void* block, std::size_t old_size,
                         std::size_t new_size) noexcept;
 
-  // Around user code. They nest: only the outermost begin() fills the budget up again.
+  // To be called around user code. Calls nest: only the outermost begin() resets the budget.
   void begin(lua_State* L);
   void end(lua_State* L);
   bool running() const { return depth_ > 0; }
 
-  // For C functions whose work grows with their input. Raises a Lua error when nothing is left.
+  // For C functions whose work grows with their input. Raises a Lua error when the budget is used
+  // up.
   void charge(lua_State* L, std::int64_t instructions);
-  // For C functions that know how much they are about to allocate. Raises when it is too much.
+  // For C functions that know how much they will allocate. Raises an error if it is too much.
   void reserve(lua_State* L, double bytes);
 
-  // After a failed call: which limit it broke, if it was one.
+  // The limit that a failed call broke, if any.
   Broken broken(int status) const;
   const Limits& limits() const { return limits_; }
 
-  // Where user code was when memory was refused: no message handler runs for that error.
+  // Where user code was when memory was refused: Lua runs no message handler for that error.
   const std::string& source() const { return source_; }
   int line() const { return line_; }
 
@@ -63,7 +64,7 @@ class Budget {
   int line_ = 0;
 };
 
-// The innermost Lua function that is active, if any. Allocates nothing.
+// Gets the innermost active Lua function, if any. Allocates nothing.
 bool innermost(lua_State* L, lua_Debug& activation);
 
 }  // namespace orch::lua

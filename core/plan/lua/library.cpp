@@ -1,5 +1,5 @@
-// As in ordered.cpp, a Lua error is a longjmp: where a std::string is needed it is gone before one
-// can happen.
+// As in ordered.cpp, a Lua error is a longjmp: a std::string must be destroyed before one can
+// occur.
 #include "core/plan/lua/library.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace {
 
 using Names = std::initializer_list<std::string_view>;
 
-// What stays of each library; anything else is gone. The reasons for what people might miss:
-// pcall could swallow the error of a limit; patterns run exponentially inside C, where no hook sees
-// it; table.move loops in C as often as it is told; next shows the order of the hash.
+// The functions that are kept of each library; all others are removed. Reasons for notable
+// removals: pcall could swallow the error of a limit; patterns run exponentially inside C, where no
+// hook sees it; table.move loops in C without limit; next shows the order of the hash.
 const Names kBase = {"assert", "error", "ipairs", "select", "tonumber", "type"};
 const Names kString = {"byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper"};
 const Names kTable = {"concat", "insert", "pack", "remove", "unpack"};
@@ -66,7 +66,7 @@ const Names kRefused = {"io",
                         "math.randomseed",
                         "table.move"};
 
-// Replaces the library at the top of the stack's entries that are not named by nothing.
+// Removes the functions that are not in names from the library at the top of the stack.
 void keep_only(lua_State* L, const Names& names) {
   std::vector<std::string> gone;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
@@ -89,7 +89,7 @@ void push_text(lua_State* L, int at) {
   switch (lua_type(L, at)) {
     case LUA_TNUMBER:
       if (!lua_isinteger(L, at) && std::isnan(lua_tonumber(L, at))) {
-        lua_pushliteral(L, "nan");  // printf shows its sign on some processors
+        lua_pushliteral(L, "nan");  // the sign that printf shows depends on the processor
         return;
       }
       [[fallthrough]];
@@ -125,7 +125,7 @@ int print(lua_State* L) {
   return 0;
 }
 
-// Upvalue: Lua's own string.format, which would show the address of a table, and of anything by %p.
+// Upvalue: Lua's own string.format, which would show the address of a table, or of anything by %p.
 int format(lua_State* L) {
   std::size_t size = 0;
   const char* text = luaL_checklstring(L, 1, &size);
@@ -145,7 +145,7 @@ int format(lua_State* L) {
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
-// Upvalue: Lua's own string.rep, which repeats even the empty string as often as it is told.
+// Upvalue: Lua's own string.rep, which loops as often as told even for the empty string.
 int repeat(lua_State* L) {
   std::size_t separator = 0;
   luaL_checklstring(L, 1, nullptr);
@@ -183,7 +183,8 @@ int find(lua_State* L) {
   return 2;
 }
 
-// Upvalues: Lua's own insert or remove, and how many arguments make it move elements in C.
+// Upvalues: Lua's own insert or remove, and the number of arguments with which it moves elements in
+// C.
 int moving(lua_State* L) {
   if (lua_gettop(L) >= lua_tointeger(L, lua_upvalueindex(2)) && lua_istable(L, 1))
     Budget::of(L).charge(L, static_cast<lua_Integer>(lua_rawlen(L, 1)));
@@ -219,8 +220,8 @@ bool is_identifier(lua_State* L, int at) {
 
 // __index of the globals and of each library; upvalue: the library's name.
 int missing(lua_State* L) {
-  // The host, and sol2 under its own odd keys, may ask whether a name exists; only a script that
-  // spells out a name makes a mistake.
+  // The host, and sol2 with keys of its own, may look up names that do not exist; only in a script
+  // is that an error.
   if (!Budget::of(L).running() || !is_identifier(L, 2)) return 0;
   {
     const auto message =
@@ -232,7 +233,8 @@ int missing(lua_State* L) {
   return lua_error(L);
 }
 
-// Puts `function` in the place of a function of the library at the top, which it gets as upvalue.
+// Replaces a function of the library at the top of the stack by `function`, which gets the old one
+// as upvalue.
 void wrap(lua_State* L, const char* name, lua_CFunction function) {
   lua_getfield(L, -1, name);
   lua_pushcclosure(L, function, 1);

@@ -1,5 +1,5 @@
-// Lua errors leave these functions by longjmp: no object with a destructor lives in them. Memory
-// comes from Lua, as userdata and tables, so that the collector frees it in any case.
+// Lua errors leave these functions by longjmp, so no object with a destructor may live in them.
+// Memory comes from Lua, as userdata and tables, so that the collector frees it in any case.
 #include <algorithm>
 #include <string_view>
 
@@ -15,7 +15,7 @@ struct Key {
   lua_Integer integer;
   lua_Number number;
   std::string_view text;
-  lua_Integer index;  // in the table of keys as found
+  lua_Integer index;  // index in the unsorted table of keys
 };
 
 bool operator<(const Key& a, const Key& b) {
@@ -56,7 +56,7 @@ lua_Integer count_keys(lua_State* L, int table) {
   return count;
 }
 
-// Pushes a table of the table's keys in order.
+// Pushes a table of the table's keys, sorted.
 void push_sorted_keys(lua_State* L, int table) {
   const auto count = count_keys(L, table);
   Budget::of(L).charge(L, 4 * count);
@@ -78,7 +78,7 @@ void push_sorted_keys(lua_State* L, int table) {
   }
 }
 
-// Upvalues: the sorted keys, and how many were visited. A key that was removed meanwhile is
+// Upvalues: the sorted keys, and the number already visited. A key that was removed meanwhile is
 // skipped.
 int next_pair(lua_State* L) {
   auto index = lua_tointeger(L, lua_upvalueindex(2));
@@ -93,7 +93,7 @@ int next_pair(lua_State* L) {
   return 2;
 }
 
-// Is the element at the top of the stack less than the one below it?
+// True if the element at the top of the stack is less than the one below it.
 bool less(lua_State* L, int order) {
   if (order == 0) return lua_compare(L, -1, -2, LUA_OPLT);
   lua_pushvalue(L, order);
@@ -138,7 +138,7 @@ void copy(lua_State* L, int from, int to, lua_Integer count) {
 
 int ordered_pairs(lua_State* L) {
   luaL_checkany(L, 1);
-  if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {  // of a type of the host's
+  if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {  // the host's own type
     lua_pushvalue(L, 1);
     lua_call(L, 1, 3);
     return 3;
@@ -157,7 +157,7 @@ int stable_sort(lua_State* L) {
   if (ordered) luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   const auto count = static_cast<lua_Integer>(lua_rawlen(L, 1));
-  // Not in place: the order function may look at the table.
+  // Sorts a copy: the order function may read the table.
   lua_createtable(L, static_cast<int>(count), 0);
   lua_createtable(L, static_cast<int>(count), 0);
   copy(L, 1, 3, count);

@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 1000;
 
-// Only a bug of ours gets here: a Lua error outside every protected call. sol2's own handler would
-// throw through Lua's C frames, which have nothing to unwind them.
+// Reached only through a bug of ours: a Lua error outside every protected call. sol2's own handler
+// would throw through Lua's C frames, which cannot unwind.
 int panic(lua_State* L) {
   const char* message = lua_tostring(L, -1);
   check_failed("a protected call", message ? message : "Lua error", __FILE__, __LINE__);
 }
 
-// Runs at the place of an error, while the stack of the script still stands. Puts the source and
-// the line below the message, which is all that survives. No C++ object with a destructor may live
-// here: any lua_ call can leave by longjmp.
+// Runs where an error occurs, while the script's stack still exists. Appends the source and the
+// line to the message, because only the message survives. No C++ object with a destructor may live
+// here: any lua_ call can longjmp.
 int message_handler(lua_State* L) {
   lua_Debug activation;
   lua_createtable(L, 0, 4);
@@ -55,13 +55,13 @@ std::string file_of(const std::string& source) {
   return source.starts_with('@') ? source.substr(1) : source;
 }
 
-// The name as Lua's own messages show it: cut in front if it is long.
+// The name as Lua's own messages show it: shortened at the front if it is long.
 std::string short_name(const std::string& chunk_name) {
   if (chunk_name.size() < LUA_IDSIZE) return chunk_name;
   return "..." + chunk_name.substr(chunk_name.size() - (LUA_IDSIZE - 4));
 }
 
-// What error() was given: a string or number as it is, anything else by its type.
+// The argument of error(): a string or number as it is, other values by their type.
 std::string raised_value(lua_State* L) {
   lua_getfield(L, -1, "value");
   std::size_t size = 0;
@@ -85,8 +85,8 @@ Error split_message(const std::string& place, const std::string& message, bool l
   return error;
 }
 
-// "experiment.lua:12" and the message itself out of Lua's "experiment.lua:12: message", where Lua
-// may have shortened the file's name to `short_name`. An empty place if there is no such prefix.
+// Splits Lua's "experiment.lua:12: message" into place and message; Lua may have shortened the
+// file's name to `short_name`. The place is empty if there is no such prefix.
 struct Located {
   std::string place;
   std::string message;
@@ -140,7 +140,7 @@ Result<sol::protected_function> Sandbox::load(std::string_view text, std::string
 }
 
 Result<sol::object> Sandbox::run(std::string_view text, std::string chunk_name) {
-  // A script that another one includes leaves the name of that one as it was.
+  // Restored afterwards, because one script may include another.
   const auto outer = chunk_name_;
   const bool is_inner = budget_.running();
   const auto function = load(text, std::move(chunk_name));
@@ -170,7 +170,7 @@ std::string Sandbox::place() {
   return fmt::format("{}:{}", file_of(activation.source), activation.currentline);
 }
 
-// Takes the error that a failed call or load left on the stack.
+// Converts the error that a failed call or load left on the stack.
 Error Sandbox::failure(int status, bool loading) {
   lua_State* L = state_.lua_state();
   Located located{"", ""};

@@ -10,12 +10,12 @@
 
 namespace orch::lua {
 
-// Refuses what is not text: bytecode, binary files, text that is not UTF-8.
+// Refuses bytecode, binary files, and text that is not UTF-8.
 Status check_source(std::string_view text, const std::string& file);
 
-// A Lua state in which a script can only compute: it has no files, processes, clock, randomness or
-// bytecode, its order is fixed (pairs, table.sort), it shows no addresses, and it ends. The same
-// text always gives the same result. What it returns must not outlive it.
+// A Lua state in which a script can only compute: no files, processes, clock, randomness, bytecode
+// or addresses, a fixed order (pairs, table.sort), and limits that end it. The same text always
+// gives the same result. Values that it returns must not outlive it.
 class Sandbox {
  public:
   explicit Sandbox(Limits limits = {});
@@ -27,29 +27,29 @@ class Sandbox {
   // Compiles the text; chunk_name is its file, for messages.
   Result<sol::protected_function> load(std::string_view text, std::string chunk_name);
 
-  // Compiles and executes the text; gives what it returns (its first value, or nil).
+  // Compiles and executes the text; returns its first result, or nil.
   Result<sol::object> run(std::string_view text, std::string chunk_name);
 
-  // In an error's message (error("...") in Lua, an exception in a C++ function that Lua called) the
-  // first line is the fact and what follows it the fix.
+  // The first line of an error's message (error("...") in Lua, an exception in a C++ function that
+  // Lua called) is the fact, and the rest is the fix.
 
-  // Calls a function of the script and gives its first result. The budget is full at the start,
+  // Calls a function of the script and returns its first result. The budget is full at the start,
   // unless the call comes from a C++ function that the script called.
   template <class... Args>
   Result<sol::object> call(const sol::reference& function, Args&&... args) {
     lua_State* L = state_.lua_state();
-    // Outside the protected call, so converting an argument neither fails nor costs the script.
+    // Outside the protected call: converting an argument cannot fail and costs the script nothing.
     lua_checkstack(L, static_cast<int>(sizeof...(Args)) + 4);
     function.push(L);
     const int count = (0 + ... + sol::stack::push(L, std::forward<Args>(args)));
     return call_pushed(count);
   }
 
-  // Whether the last call that failed broke a limit, so that calling it again is a waste of time.
+  // True if the last failed call broke a limit, so that repeating it is a waste of time.
   bool exhausted() const { return exhausted_; }
 
   // "experiment.lua:12", the line of user code that is being executed; "" if there is none. For C++
-  // functions that scripts call.
+  // functions called by scripts.
   std::string place();
 
  private:
@@ -57,13 +57,13 @@ class Sandbox {
   Error failure(int status, bool loading = false);
   Error limit_error(Budget::Broken broken) const;
 
-  Budget budget_;  // before state_, whose allocator it is
+  Budget budget_;  // declared before state_, which allocates from it
   sol::state state_;
-  std::string chunk_name_;  // the last one, for errors that have no better place
+  std::string chunk_name_;  // the last one, for errors without a better place
   bool exhausted_ = false;
 };
 
-// A text of a script's for a message: printable, and no more than its first thousand bytes.
+// A script's string for a message: printable, at most its first thousand bytes.
 std::string shown(std::string_view text);
 
 // "a number", "a string", "nothing": for messages.
