@@ -11,7 +11,7 @@
 
 namespace orch::backend {
 
-// A value as the border knows it; it points into the text of one.
+// A value as the border represents it; a string points into the original.
 inline orch_value to_abi(const plan::Value& value, plan::ParamType type) {
   orch_value to{sizeof to, static_cast<std::uint32_t>(type), plan::is_given(value) ? 1u : 0u, 0, 0,
                 nullptr};

@@ -10,7 +10,7 @@
 namespace orch::backend {
 namespace {
 
-// Those that are other than in an empty model.
+// The sizes that differ from those of an empty model.
 std::uint32_t to_abi(const plan::Model& model, std::span<orch_size> sizes) {
   static const plan::Model kEmpty;
   std::uint32_t count = 0;
@@ -63,7 +63,7 @@ std::uint32_t Backend::index_of(const plan::Strategy& strategy) const {
 
 AbiRun Backend::abi_run(const plan::Run& run) const { return {run, index_of(*run.strategy)}; }
 
-// What a plug-in throws ends at its border. (What it breaks does not: it is part of this process.)
+// Exceptions of a plug-in end at its border. (Crashes do not: it is part of this process.)
 template <class Call>
 void Backend::guarded(const AbiRun& run, Collector& collector, const Call& call) const {
   const auto sink = collector.sink();

@@ -13,21 +13,21 @@
 
 namespace orch::backend {
 
-// What the author of a plug-in that does not fit can do.
+// Advice to the author of a plug-in that does not match this orch.
 inline constexpr const char* kRebuild =
     "rebuild it with this orch's SDK, or take it out of the folder";
 
-// Problems by number, and the field of the first of each kind: what a search needs to know.
+// The numbers of problems, and the field of the first of each kind: all that a search needs.
 struct Tally {
   std::size_t reasons = 0;
   std::size_t warnings = 0;
-  std::string reason, warning;  // fields
+  std::string reason, warning;  // fields of the first ones
 
   void clear() { reasons = warnings = 0; }
 };
 
-// A run as the border knows it. It points into the run, which stays as it is meanwhile: one that is
-// checked and then priced crosses the border in one form.
+// A run in the border's form. It points into the run, which must not change meanwhile: a run that
+// is checked and then estimated is converted only once.
 class AbiRun {
  public:
   // strategy: its index in the backend's list.
@@ -38,7 +38,7 @@ class AbiRun {
   const orch_run* get() const { return &run_; }
 
  private:
-  std::array<orch_value, 32> few_;  // settings of usual number need no memory of their own
+  std::array<orch_value, 32> few_;  // avoids an allocation for the usual number of settings
   std::vector<orch_value> many_;
   std::array<orch_size, plan::kSizes.size()> sizes_;
   orch_run run_{};
@@ -46,10 +46,10 @@ class AbiRun {
 
 struct Collector;
 
-// A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
+// A loaded plug-in. Never unloaded, so pointers to its description stay valid.
 class Backend {
  public:
-  // From what the entry function of a plug-in gave; every flaw of the description is an error.
+  // Reads what the entry function of a plug-in returned; every flaw of the description is an error.
   static Result<Backend> from(const orch_backend* abi, const fs::path& file);
 
   const std::string& name() const { return name_; }
@@ -58,14 +58,14 @@ class Backend {
   const fs::path& file() const { return file_; }
   const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
 
-  // Every problem with the run: what rejects it, and what is merely unwise.
+  // Adds every problem with the run: reasons to reject it, and warnings.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
 
-  // What happens in a step, with the texts that are asked for. Fails if the backend does, or if
-  // what it says makes no sense (stages without work, negative amounts).
+  // Describes a step of the run, with the names and formulas that are asked for. Fails if the
+  // backend does, or if its answer makes no sense (stages without work, negative amounts).
   Status work(const plan::Run& run, Explained explained, Work& work) const;
 
-  // The same for millions of runs, each brought into the border's form once; no words are made.
+  // The same for millions of runs, each converted only once; no text is made.
   AbiRun abi_run(const plan::Run& run) const;
   void check(const AbiRun& run, Tally& tally) const;
   Status work(const AbiRun& run, Explained explained, Work& work) const;
@@ -82,12 +82,12 @@ class Backend {
   std::vector<plan::StrategyPtr> strategies_;
 };
 
-// The plug-ins of some folders, found by the name orch-*.abi3.so of this orch's ABI; the first of a
-// file name wins, so that an earlier folder can replace what a later one holds. A backend that is
-// there for another ABI alone is an error.
+// The plug-ins of some folders, found by the name orch-*.abi3.so with this orch's ABI; if two have
+// the same file name, the one in the earlier folder is used. A backend that exists only for another
+// ABI is an error.
 class Backends {
  public:
-  // Everything that is wrong with a folder or a plug-in is an error that names it.
+  // Every problem with a folder or a plug-in is an error that names it.
   static Result<Backends> load(const std::vector<fs::path>& folders);
 
   const std::vector<Backend>& all() const { return backends_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Checks that hold for any way of training a transformer, for authors of backends.
+// Checks for any way of training a transformer, for authors of backends.
 
 #include <cstdint>
 
@@ -17,7 +17,8 @@ namespace check_parts {
 
 inline void head_dim(const plan::Model& model, Problems& problems) {
   const std::int64_t d = model.head_dim;
-  if (d * model.heads != model.hidden) {  // chosen, or orch itself says so, for every backend
+  if (d * model.heads != model.hidden) {  // a given head_dim differs; otherwise orch itself reports
+                                          // it, for every backend
     if (d % 8 != 0 && model.hidden % model.heads == 0)
       problems.warn(
           "head_dim",
@@ -58,17 +59,17 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
 
 }  // namespace check_parts
 
-// head_dim, and what the fused softmax wants where it is asked for.
+// Checks head_dim, and the conditions of the fused softmax where it is asked for.
 inline void check_attention(const RunView& run, const Transformer& model, Problems& problems) {
   check_parts::head_dim(run.model(), problems);
   if (model.fused_kernels && !model.flash_attention)
     check_parts::fused_softmax(run, model.element, problems);
 }
 
-// What sharing each sample asks of its length.
+// Checks the sequence length for context parallelism.
 inline void check_context(const RunView& run, Problems& problems) {
   const std::int64_t c = run->context_parallel, seq = run.model().seq;
-  if (seq % (2 * c) != 0 && c > 1)  // each rank has an early and a late part, for equal work
+  if (seq % (2 * c) != 0 && c > 1)  // each rank gets an early and a late part, for equal work
     problems.reject("context_parallel",
                     say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
                     say("try seq = ", round_up(seq, 2 * c)));
@@ -77,13 +78,13 @@ inline void check_context(const RunView& run, Problems& problems) {
                   "try flash_attention = true");
 }
 
-// What the fast links join, as people call it.
+// The usual name of what the fast links join: "node" or a larger domain.
 inline const char* place_of(const RunView& run) {
   return run.domain() > run->gpus_per_node ? "NVLink domain" : "node";
 }
 
-// What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut
-// otherwise, or not.
+// Checks the model's sizes and the nodes for tensor parallelism. whole_experts: experts are not cut
+// by it.
 inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run.domain();
@@ -122,7 +123,7 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
                   say("try tensor_parallel = ", divisor_below(node, t)));
 }
 
-// A pipeline that has fewer micro-batches than stages.
+// Warns of a pipeline with fewer micro-batches than stages.
 inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& problems) {
   const std::int64_t p = run->pipeline_parallel, m = run->accumulate;
   if (m >= p) return;
@@ -137,7 +138,8 @@ inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& prob
                     divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
 }
 
-// Hundreds of micro-batches summed in bf16 lose what the small ones add: eight bits of mantissa.
+// Warns if hundreds of micro-batches are summed in bf16: its eight bits of mantissa lose small
+// addends.
 inline void check_gradient_sum(std::string_view dtype, double gradient_bytes,
                                std::int64_t micro_batches, const char* fix, Problems& problems) {
   if (dtype == "bf16" && gradient_bytes < 4 && micro_batches > 1)

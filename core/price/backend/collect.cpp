@@ -14,18 +14,18 @@ namespace orch::backend {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
-// Far beyond any run, and far below what takes all memory.
+// Far beyond any run, and far below what would exhaust memory.
 constexpr std::int64_t kMostStages = 1'000'000, kMostTimes = 1'000'000'000'000;
 constexpr std::size_t kMostItems =
     1'000'000;  // blocks, operations, ranges of stages, items of memory
 
 std::string copied(const char* text) { return text ? printable(text) : std::string(); }
 
-// Neither negative, nor infinite, nor not a number.
+// False for negative, infinite and NaN values.
 bool is_amount(double number) { return number >= 0 && number <= kLargest; }
 
-// A struct of an older or newer minor version: what both know, the rest zero. Copying a size that
-// the compiler knows is several times faster, and usual.
+// Copies a struct of an older or newer minor version: the fields that both know, the rest zero.
+// Copying a size known to the compiler, the usual case, is several times faster.
 template <class T>
 void copy_known_part(const T* from, T& to) {
   if (from->struct_size == sizeof to)
@@ -43,7 +43,7 @@ T known_part(const T* from) {
 
 Collector& collector(void* context) { return *static_cast<Collector*>(context); }
 
-// Of a struct that says how large it is: whether there is one, and its size can be.
+// Checks a struct that contains its own size: that it exists and its size is plausible.
 template <class T>
 bool is_given(const T* from, const char* what, Collector& self) {
   if (from && from->struct_size >= 2 * sizeof(std::uint32_t)) return true;
@@ -51,7 +51,7 @@ bool is_given(const T* from, const char* what, Collector& self) {
   return false;
 }
 
-// Says so once.
+// Reports an overflow only once.
 template <class List>
 bool has_room(const List& list, const char* what, Collector& self) {
   if (list.size() < kMostItems) return true;
@@ -102,8 +102,8 @@ void on_block(void* context, const char* name) {
   if (self.explained != Explained::none) block.name = self.work->keep(copied(name));
 }
 
-// Amounts are all right if none is negative and they have a sum: one that is infinite, or no
-// number, leaves none. All are looked at: a branch for each takes longer.
+// All amounts are valid if none is negative and their sum is finite: an infinite or NaN amount
+// makes the sum so. One test of the sum is faster than a branch for each.
 bool makes_sense(const orch_op& op) {
   const double flops = 2 * op.m * op.n * op.k * op.batch;
   const auto none_negative = [](auto... numbers) { return (true & ... & (numbers >= 0)); };
@@ -121,7 +121,7 @@ void on_op(void* context, const orch_op* from) {
       !has_room(self.work->ops, "operations", self))
     return;
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
-  // In one piece where both know the same fields, which is usual.
+  // In one piece if both know the same fields, the usual case.
   const bool same = from->struct_size == sizeof(orch_op);
   auto& op =
       same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back(known_part(from));
@@ -198,7 +198,7 @@ void Collector::flawed(std::string fact) {
 }
 
 void Collector::finish() {
-  std::int64_t next = 0;  // stages come in order, without gaps
+  std::int64_t next = 0;  // ranges of stages must follow each other without gaps
   std::size_t seen = 0;
   for (const auto& range : work->stage_list) {
     if (range.first != next || range.last < range.first || range.last >= work->stages) break;

@@ -9,18 +9,18 @@
 
 namespace orch::backend {
 
-// Receives what a backend says about a run. Nothing is trusted: sizes are looked at before fields,
-// texts are copied, and what makes no sense becomes a reason.
+// Receives a backend's answers about a run. Nothing is trusted: sizes are checked before fields,
+// strings are copied, and invalid values become reasons.
 struct Collector {
-  Work* work = nullptr;  // null while only problems are asked for
+  Work* work = nullptr;  // null if only problems are asked for
   Explained explained = Explained::none;
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
-  Tally* tally = nullptr;  // instead of reasons and warnings
-  bool is_full = false;    // more was said than anybody means
+  Tally* tally = nullptr;  // if set, used instead of reasons and warnings
+  bool is_full = false;    // a limit was reached, and the rest is ignored
 
   orch_sink sink();
-  // Says what does not add up once the backend is done: stages without work and the like.
+  // Reports inconsistencies once the backend is done: stages without work and the like.
   void finish();
   void flawed(std::string fact);
 };

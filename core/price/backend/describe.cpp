@@ -10,7 +10,7 @@
 namespace orch::backend {
 namespace {
 
-// More than anyone has: a count like that is not one, and what it counts is not there.
+// Far more than anyone has: a larger count is garbage, and the array behind it cannot be read.
 constexpr std::uint32_t kMostStrategies = 1000;
 constexpr std::uint32_t kMostParams = 1000;
 constexpr const char* kAuthors = "report this to its authors, or take it out of the folder";
@@ -24,7 +24,7 @@ const T& element(const T* array, std::uint32_t index, std::uint32_t size) {
                                      std::size_t{index} * size);
 }
 
-// A newer minor version may have made it larger; of a smaller one nothing can be read.
+// A newer minor version may have made it larger; a smaller one cannot be read.
 bool is_readable(const orch_value* value) { return value && value->struct_size >= sizeof *value; }
 
 plan::Value to_value(const orch_value* value) {
@@ -61,7 +61,7 @@ const plan::Param* find(const plan::Strategy& strategy, const std::string& name)
   return index < 0 ? nullptr : &strategy.params[static_cast<std::size_t>(index)];
 }
 
-// What is wrong with a parameter by itself, or nothing.
+// The flaw of a parameter by itself, or empty.
 std::string flaw(const orch_param& abi, const plan::Param& param) {
   if (!abi.name || !is_plain_name(param.name)) return "has an invalid name";
   if (plan::field_index(param.name, {}) >= 0) return "is named like a field that every run has";
@@ -80,7 +80,7 @@ std::string flaw(const orch_param& abi, const plan::Param& param) {
   return "";
 }
 
-// What is wrong with a parameter among the others, or nothing.
+// The flaw of a parameter among the others, or empty.
 std::string flaw(const plan::Strategy& strategy, const plan::Param& param) {
   if (find(strategy, param.name) != &param) return "is described twice";
   if (param.parent.empty()) return "";
@@ -125,7 +125,7 @@ std::string flaw(const orch_strategy& abi) {
   return "";
 }
 
-// The handshake: what is wrong with a backend's description before its strategies are looked at.
+// The handshake: checks a backend's description before its strategies are read.
 Errors check_description(const orch_backend* abi, const std::string& place) {
   const auto flawed = [&](std::string fact, const char* fix) {
     return Errors(Error{place, std::move(fact), fix});

@@ -1,10 +1,10 @@
 #pragma once
 
-// What a layer of experts does on one rank, for authors of backends: each token goes to some of
-// them, who live on expert_parallel ranks, and comes back. Tokens are taken as evenly spread.
-// Origins: Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; Liu et al. 2025
-// (MoE parallel folding) for experts that are cut over fewer ranks than attention; no constant here
-// is fitted.
+// The work of a layer of experts on one rank, for authors of backends: each token goes to some
+// experts, which are distributed over expert_parallel ranks, and comes back. Tokens are assumed to
+// be spread evenly. Origins: Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange;
+// Liu et al. 2025 (MoE parallel folding) for experts that are cut over fewer ranks than attention;
+// no constant here is fitted.
 
 #include <cstdint>
 
@@ -17,15 +17,16 @@
 
 namespace orch::backend {
 
-// Sums of rows and columns of a layer's matrices, in units of h: Adafactor's means.
+// The lengths of Adafactor's row and column means, summed over a layer's matrices, in units of h.
 inline double adafactor_means(const Transformer& model) {
   return model.qkv_widths() + 1 + model.value_widths() + 1 + model.up_widths() + 1 +
          model.inner_widths() + 1;
 }
 
-// Bytes per element of [s, b, h] that are kept because tokens were sent to experts: copies of their
-// inputs, as products read them, and of what experts gave, where that is weighed afterwards. A rank
-// has the rows of all that share its experts with it, whatever part of a sample it has elsewhere.
+// Bytes per element of [s, b, h] that are stored because tokens were sent to experts: copies of the
+// experts' inputs, as products read them, and of their outputs, where these are weighted
+// afterwards. A rank stores the rows of all ranks that share its experts, whatever part of a sample
+// it holds itself.
 inline double visited_bytes(const Transformer& model) {
   if (!model.sizes.mixture()) return 0;
   const double inputs = model.product_input(), outputs = model.core ? 0 : 2;
@@ -36,8 +37,8 @@ inline double visited_bytes(const Transformer& model) {
 
 namespace expert_parts {
 
-// Experts of a rank and the rows that each of them gets: of the tokens of all ranks that share
-// these experts, of which each has its part of a tensor-parallel group's.
+// The number of experts on a rank, and the rows that each of them gets from the tokens of all ranks
+// that share these experts.
 struct Dealt {
   double experts, rows;
 };
@@ -59,9 +60,9 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
-// To the experts and back, in each pass: every token as often as it visits one, or once for each
-// node that has some of them, and then in the numbers that products read on the way there
-// (DeepSeek's DeepEP).
+// The exchange of tokens with the experts' ranks, there and back in each pass: a token is sent once
+// for each expert it is routed to, or, with expert_nodes, once for each node that has some of them,
+// and then in the number format of the products (DeepSeek's DeepEP).
 inline void exchange(const Transformer& model, WorkSink& sink) {
   if (model.expert_parallel == 1) return;
   const double share = 1 - model.dense();
@@ -84,7 +85,7 @@ inline void exchange(const Transformer& model, WorkSink& sink) {
       });
 }
 
-// Ranks that share an expert gather the rows that each of them was sent, and scatter the sums.
+// Ranks that share an expert gather the rows sent to each of them, and scatter the sums.
 inline void share_rows(const Transformer& model, WorkSink& sink) {
   if (!model.folded() || model.expert_cuts() == 1) return;
   const double share = 1 - model.dense(), again = model.again(kExperts, share);
@@ -102,7 +103,7 @@ inline void share_rows(const Transformer& model, WorkSink& sink) {
   add("expert reduce-scatter", ORCH_REDUCE_SCATTER);
 }
 
-// Rows are read and written in the experts' order and in their own again.
+// The permutation of rows into the experts' order and back.
 inline void orders(const Transformer& model, WorkSink& sink) {
   const double share = 1 - model.dense();
   const double visits = static_cast<double>(model.sizes.experts_per_token);

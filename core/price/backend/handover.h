@@ -1,6 +1,6 @@
 #pragma once
 
-// What the stages of a pipeline give each other, for authors of backends.
+// The messages between pipeline stages, for authors of backends.
 
 #include <cstdint>
 
@@ -13,8 +13,9 @@
 
 namespace orch::backend {
 
-// How often a stage sends in the forward and in the backward of one micro-batch. Interleaved, the
-// last stage's chunks but one go on to the first stage, and back.
+// The number of sends of a stage in the forward and in the backward of one micro-batch. With
+// interleaving, the last stage sends all chunks but its last one on to the first stage, and the
+// first one sends their gradients back.
 struct Handovers {
   double to_next = 0, to_previous = 0;
 };

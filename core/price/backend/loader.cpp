@@ -11,7 +11,7 @@
 namespace orch::backend {
 namespace {
 
-// A plug-in as its file is named: orch-megatron.abi3.so.
+// The parts of a plug-in's file name: orch-megatron.abi3.so.
 struct PluginFile {
   fs::path path;
   std::string backend;  // "megatron"
@@ -24,7 +24,7 @@ std::string file_name(std::string_view backend) {
 
 bool is_ours(const PluginFile& file) { return file.path.filename() == file_name(file.backend); }
 
-// Nothing for a file that is not named as a plug-in.
+// Nothing for a file whose name is not that of a plug-in.
 std::optional<PluginFile> plugin_file(const fs::path& path) {
   auto name = path.filename().string();
   if (!name.starts_with("orch-") || !name.ends_with(".so")) return {};
@@ -46,7 +46,7 @@ std::vector<PluginFile> plugins_in(const fs::path& folder, Errors& errors) {
   return files;
 }
 
-// dlerror() without the path that it starts with: the place says it already.
+// dlerror() without the path that it begins with: the error's place already has it.
 std::string load_failure(const fs::path& file) {
   const char* reason = dlerror();
   std::string text = reason ? reason : "no reason given";
@@ -58,7 +58,7 @@ std::string load_failure(const fs::path& file) {
 Result<Backend> load_plugin(const PluginFile& plugin) {
   const auto& file = plugin.path;
   const auto place = file.string();
-  // An absolute path: dlopen looks for a bare name elsewhere. Never closed, see orch/backend.h.
+  // An absolute path: dlopen searches elsewhere for a bare name. Never closed, see orch/backend.h.
   void* library = dlopen(fs::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return Error{place, fmt::format("cannot be loaded: {}", load_failure(fs::absolute(file))),
@@ -92,7 +92,7 @@ bool has_backend(const std::vector<PluginFile>& files, const std::string& backen
                      [&](const auto& file) { return file.backend == backend; });
 }
 
-// A plug-in for another orch is left alone where the backend is there for this one as well.
+// A plug-in for another ABI is ignored if the backend also exists for this one.
 Error other_abi(const PluginFile& file) {
   return {file.path.string(),
           file.abi.empty() ? "names no ABI: it is not a plug-in, or one for an older orch"

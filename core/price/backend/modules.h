@@ -1,8 +1,8 @@
 #pragma once
 
-// Modules of a layer that backward computes again, each by itself, for authors of backends: what
-// each of them lets go. Names and what belongs to a module are Megatron Core's (recompute_modules
-// in its TransformerConfig).
+// The modules of a layer that backward recomputes individually, for authors of backends, and the
+// memory that each of them saves. Names and contents of the modules are Megatron Core's
+// (recompute_modules in its TransformerConfig).
 
 #include <array>
 #include <cstdint>
@@ -27,7 +27,7 @@ inline constexpr std::array<ModuleName, 6> kModules{{{"core_attn", kCoreAttentio
                                                      {"moe_act", kExpertActivation},
                                                      {"moe", kExperts}}};
 
-// Of a list such as "layernorm+mlp".
+// Parses a list such as "layernorm+mlp".
 struct ModuleList {
   std::uint32_t modules = 0;
   std::string_view unknown;  // the first word that is not a module
@@ -49,10 +49,10 @@ inline ModuleList parse_modules(std::string_view text,
   return list;
 }
 
-// What modules compute again of a layer's norms and activations on one rank, in units of h: what
-// norms give; queries, keys and values, which are rotated and put in order; what activation
-// functions read and give. Of what they read, that which is kept for it: where the product before
-// is not computed again.
+// The recomputed widths of a layer's norms and activations on one rank, in units of h: the outputs
+// of norms; queries, keys and values, which are rotated and reordered; the inputs (up) and outputs
+// (inner) of activation functions. `kept` is the part of the inputs that must still be stored,
+// because the product that makes it is not recomputed.
 struct RepeatedWidths {
   double norms = 0, heads = 0, up = 0, inner = 0, kept = 0;
 };
@@ -71,16 +71,16 @@ inline RepeatedWidths repeated_widths(const Transformer& model) {
              chosen = static_cast<double>(sizes.experts_per_token);
   if (model.repeats(kExperts)) {
     add(1 - model.dense(), model.visited() * expert);
-  } else if (model.repeats(kExpertActivation)) {  // not that of shared experts
+  } else if (model.repeats(kExpertActivation)) {  // already counted with the shared experts
     add(1 - model.dense(), chosen * expert);
     widths.kept = (1 - model.dense()) * sizes.up_width(chosen * expert) / unit;
   }
   return widths;
 }
 
-// Bytes per element of [s, b, h] that a layer need not keep, beside the scores of attention. Flash
-// attention's result is kept for its own backward, and once more where the product behind reads
-// narrower numbers.
+// Bytes per element of [s, b, h] that a layer need not store, besides the scores of attention. The
+// output of flash attention is stored for its own backward, and a second time where the next
+// product reads a narrower number format.
 inline double repeated_bytes(const Transformer& model) {
   const auto widths = repeated_widths(model);
   const double each = model.product_input(), t = model.tensor_parallel;

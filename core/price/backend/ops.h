@@ -1,6 +1,7 @@
 #pragma once
 
-// Makers of orch_op: what happens, then when. during(gemm("QKV", m, n, k), {.forward = 1}).
+// Functions that make an orch_op: first what happens, then when. during(gemm("QKV", m, n, k),
+// {.forward = 1}).
 
 #include <cstdint>
 #include <utility>
@@ -11,7 +12,7 @@
 
 namespace orch::backend {
 
-// How often an operation happens: per micro-batch, and per step.
+// The number of times that an operation happens: per micro-batch, and per step.
 struct Passes {
   double forward = 0;
   double recompute = 0;
@@ -19,7 +20,7 @@ struct Passes {
   double step = 0;
 };
 
-// Ranks first, first + stride, first + 2 * stride, ...
+// A group of ranks: first, first + stride, first + 2 * stride, ...
 struct Group {
   std::int64_t size = 1;
   std::int64_t stride = 1;
@@ -56,7 +57,7 @@ inline orch_op moved(std::uint32_t kind, const char* name, double bytes,
   return op;
 }
 
-// bytes: the whole buffer, gathered or reduced. calls: how many collectives share it.
+// bytes: the whole buffer, gathered or reduced. calls: number of collectives that it is split into.
 inline orch_op collective(const char* name, std::uint32_t which, double bytes, Group group,
                           double calls = 1) {
   auto op = make_op(ORCH_COLLECTIVE, name);
@@ -65,7 +66,7 @@ inline orch_op collective(const char* name, std::uint32_t which, double bytes, G
   return op;
 }
 
-// The operation itself, not a copy: who copies what was just written waits for it.
+// Returns the operation itself, not a copy: copying what was just written would stall.
 inline orch_op&& during(orch_op&& op, Passes passes, std::uint32_t hidden = ORCH_OPEN) {
   op.forward = passes.forward, op.recompute = passes.recompute;
   op.backward = passes.backward, op.step = passes.step;

@@ -1,6 +1,7 @@
 #pragma once
 
-// One rank's share of a model, for authors of backends: its sizes, its parameters, how it is run.
+// One rank's share of a model, for authors of backends: its sizes, its parameters, and the options
+// of its training.
 
 #include <cmath>
 #include <cstdint>
@@ -13,24 +14,23 @@
 
 namespace orch::backend {
 
-// What backward computes again, module by module (modules.h).
+// The modules that backward can recompute (modules.h).
 enum Module : std::uint32_t {
   kCoreAttention = 1,  // scores, softmax and context
   kUpProjections = 2,  // queries, keys and values of latent attention
   kNorms = 4,          // both norms of a layer
   kDenseMlp = 8,
-  kExpertActivation = 16,  // between the products of the experts that tokens choose
-  kExperts = 32            // the whole layer of experts, from its router on
+  kExpertActivation = 16,  // activation function between the products of routed experts
+  kExperts = 32            // the whole layer of experts, including its router
 };
 
-// Where our own trainers put the tensors of ranks that share states: at multiples of 64 elements
-// (256 bytes of fp32) and of 8 for each rank.
+// The alignment of tensors in our own trainers, for ranks that share states: multiples of 64
+// elements (256 bytes of fp32) and of 8 for each rank.
 inline std::int64_t alignment(std::int64_t sharing) {
   return std::lcm<std::int64_t>(64, 8 * sharing);
 }
 
-// From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead
-// of 10.
+// C++ issues a layer in a fifth of the time that Python needs: 2 us per operation instead of 10.
 inline constexpr double kFromCpp = 0.2;
 
 // The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
@@ -40,7 +40,7 @@ struct Transformer {
   double layers = 0;
   double hidden = 0;
   double heads = 0;
-  double vocab = 0;         // as asked
+  double vocab = 0;         // as given
   double padded_vocab = 0;  // as stored
   double seq = 0;
   double micro_batch = 1;
@@ -48,49 +48,48 @@ struct Transformer {
   double context_parallel = 1;        // ranks that share each sample
   double expert_parallel = 1;         // ranks that the experts are distributed to
   double expert_tensor_parallel = 0;  // ranks that share each expert; 0: as tensor_parallel
-  double expert_nodes =
-      0;  // that a token is sent to, once each, and on inside them; 0: to each expert
-  bool overlap_experts = false;  // tokens travel under the products of another micro-batch
+  double expert_nodes = 0;  // number of nodes that a token is sent to, once each, and forwarded
+                            // inside; 0: one message per expert
+  bool overlap_experts = false;  // tokens travel while products of another micro-batch run
   double element = 2;            // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
-  std::uint32_t modules = 0;  // of enum Module, with ORCH_RECOMPUTE_SELECTIVE; 0: core attention
+  std::uint32_t modules = 0;  // mask of enum Module for ORCH_RECOMPUTE_SELECTIVE; 0: core attention
   bool sequence_parallel = false;
-  bool overlap_tensor = false;  // what it gathers and scatters travels under the products
+  bool overlap_tensor = false;  // its gathers and scatters overlap the products
   bool flash_attention = false;
-  // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are
-  // not. Attention and what is sent has 16.
+  // Bytes of the products' operands, if below 16 bits; 0: they are not. Attention and messages use
+  // 16 bits.
   double narrow = 0;
   bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
   bool fused_softmax = true;
-  // As our own trainers do it: a block that is computed again leaves out its last product, whose
-  // result nobody needs; the cross entropy has one exchange; the head gathers its input once.
+  // As our own trainers do it: the recomputation of a block skips its last product, whose result is
+  // not needed; the cross entropy has one exchange; the head gathers its input once.
   bool lean = false;
-  double align =
-      1;  // elements: where a tensor of our own trainers may begin, which is stored and sent
-  double overheads = 1;     // fixed costs per layer and pass, in those of a framework in Python
-  double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
-  // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results
-  // too.
+  double align = 1;         // alignment of stored and sent tensors in our own trainers, in elements
+  double overheads = 1;     // fixed costs per layer and pass, relative to a Python framework's
+  double logit_bytes = 12;  // bytes per logit that a framework's cross entropy holds
+  // PyTorch's operations run unfused: rotations and the gate's activation store their results too.
   bool eager = false;
-  // As Megatron Core has it: a router's probabilities are multiplied in between an expert's two
-  // products (since 0.13), so that what the second one gives need not be kept; softmax gives 16
-  // bits, which are kept once.
+  // As Megatron Core does it: the router's probabilities are applied between an expert's two
+  // products (since 0.13), so that the output of the second one need not be stored; softmax gives
+  // 16 bits, which are stored once.
   bool core = false;
-  // What sequence parallelism gathered for a product is kept for its backward, not gathered again.
+  // The input that sequence parallelism gathered for a product is stored for its backward, not
+  // gathered again.
   bool keeps_gathered = false;
-  // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and
-  // every second product's, and makes the others again.
+  // Selective recomputation as PyTorch's frameworks do it: attention's result and every second
+  // product's are stored, the others are recomputed.
   bool alternates = false;
 
-  // By our own trainer, where so many ranks share states.
+  // Sets the options of our own trainer, with `sharing` ranks that share states.
   void make_lean(std::int64_t sharing) {
     lean = true, overheads = kFromCpp;
     align = static_cast<double>(alignment(sharing));
   }
 
-  // Ranks that share an expert. Where they are fewer than those of a layer, each rank of a layer
-  // sends its own rows of a sample to them (Megatron Core: experts are folded over tensor, context
-  // and data ranks).
+  // The number of ranks that share an expert. If it is smaller than tensor_parallel, each rank of a
+  // layer sends its own rows of a sample to the experts (Megatron Core: experts are folded over
+  // tensor, context and data ranks).
   double expert_cuts() const {
     return expert_tensor_parallel > 0 ? expert_tensor_parallel : tensor_parallel;
   }
@@ -103,28 +102,28 @@ struct Transformer {
   }
   double logits() const { return tokens() * padded_vocab / tensor_parallel; }
   bool alternate() const { return alternates && recompute == ORCH_RECOMPUTE_SELECTIVE; }
-  // Bytes of a number that was kept as products read it, as formulas count them for 16-bit
-  // activations.
+  // Bytes of a stored product input, in the formulas' convention for 16-bit activations.
   double product_input() const { return narrow > 0 && !lean ? narrow : 2; }
   bool full() const { return recompute == ORCH_RECOMPUTE_FULL; }
-  // One of the modules that are named is.
+  // True if one of these modules is recomputed.
   bool repeats(std::uint32_t module) const {
     return recompute == ORCH_RECOMPUTE_SELECTIVE && (modules & module) != 0;
   }
-  // How often a share of the layers computes it again, whole or as one of these modules.
+  // The number of recomputations (0 to 1), where `share` of the layers has the module or all of
+  // them.
   double again(std::uint32_t module, double share = 1) const {
     return full() || repeats(module) ? share : 0;
   }
-  // Core attention is recomputed; flash attention does so by itself.
+  // True if core attention is recomputed; flash attention always does that itself.
   bool again() const {
     if (full()) return true;
     const bool chosen = modules == 0 ? recompute != ORCH_RECOMPUTE_NONE : repeats(kCoreAttention);
     return chosen && !flash_attention;
   }
-  // Models with biases are of the time of dropout.
+  // Models with biases are from the time when dropout was used.
   bool drops() const { return sizes.bias; }
 
-  // Widths in units of h, as a layer's activations are counted.
+  // Widths in units of h, in which a layer's activations are counted.
   double qkv_widths() const {
     const double kv = sizes.latent() ? sizes.q_width() + sizes.value_width() : sizes.kv_width();
     return (sizes.q_width() + kv) / hidden;
@@ -133,11 +132,11 @@ struct Transformer {
     return sizes.rope ? (sizes.q_width() + sizes.kv_width() / 2) / hidden : 0;
   }
   double value_widths() const { return sizes.value_width() / hidden; }
-  // Of the MLP's inner products: before and after its activation function. Experts count as often
-  // as a token visits one.
+  // The MLP's inner widths, before and after its activation function. Experts count once for each
+  // that a token is routed to.
   double up_widths() const { return sizes.up_width(inner()) / hidden; }
   double inner_widths() const { return inner() / hidden; }
-  // The part of the layers that has no experts.
+  // The share of layers without experts.
   double dense() const {
     return sizes.mixture() ? static_cast<double>(sizes.dense_layers) / layers : 1;
   }
@@ -150,17 +149,19 @@ struct Transformer {
   }
 
   // Parameters of one rank. Norms and the biases of row-parallel products are replicated over the
-  // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its
-  // bytes.
+  // tensor-parallel ranks: this is below 1e-4 of a layer, and included only for our own trainer,
+  // whose bytes are counted exactly.
   double shared_params() const {
     return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) + head_norm_params() +
            sizes.router_weights();
   }
-  // Those of them that see their own heads alone, with or without sequence parallelism.
+  // The norms of queries and keys, which each rank applies to its own heads, with or without
+  // sequence parallelism.
   double head_norm_params() const {
     return sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0;
   }
-  // Of latent attention every tensor-parallel rank has the narrow products, which no head owns.
+  // With latent attention, every tensor-parallel rank holds the low-rank projections, which belong
+  // to no head.
   double narrow_params() const {
     if (!sizes.latent()) return 0;
     return static_cast<double>(sizes.q_rank + sizes.kv_rank + sizes.rope_dim) * hidden;
@@ -173,8 +174,8 @@ struct Transformer {
   }
   double aligned(double elements) const { return align * std::ceil(elements / align); }
   double aligned_norm() const { return (sizes.rms_norm ? 1 : 2) * aligned(hidden); }
-  // Tensor by tensor: those of a product are cut by rows or by columns, a row-parallel one's bias
-  // is not.
+  // Each tensor is aligned by itself: the weights of a product are cut by rows or by columns, the
+  // bias of a row-parallel product is not cut.
   double aligned_layer_params() const {
     const double qkv = sizes.q_width() + sizes.kv_width(),
                  ffn = static_cast<double>(sizes.ffn_hidden);
@@ -187,12 +188,13 @@ struct Transformer {
     if (sizes.qk_norm) sum += 2 * aligned(static_cast<double>(sizes.head_dim));
     return sum;
   }
-  // In units of what a tensor-parallel rank would have of them all; negative where it has more.
+  // The experts' parameters that are on other ranks, relative to a tensor-parallel rank's share of
+  // all; negative where it has more than that.
   double experts_elsewhere() const {
     if (expert_parallel == 1 && !folded()) return 0;
     return (1 - tensor_parallel / (expert_parallel * expert_cuts())) * expert_params();
   }
-  // Of a layer's experts that tokens choose among, on all ranks.
+  // The parameters of a layer's routed experts, on all ranks.
   double expert_params() const {
     return (1 - dense()) * static_cast<double>(sizes.experts) *
            sizes.mlp_params(static_cast<double>(sizes.expert_hidden));
@@ -203,12 +205,12 @@ struct Transformer {
     return aligned(padded_vocab * hidden / tensor_parallel) - embedding_params();
   }
   double head_padding_params() const { return sizes.tied ? 0 : padding_params(); }
-  // Replicated over the tensor-parallel ranks.
+  // Parameters replicated over the tensor-parallel ranks.
   double first_params() const {  // positions, or a norm
     return aligned(sizes.position_params()) + (sizes.embedding_norm ? aligned_norm() : 0);
   }
   double last_params() const { return aligned_norm(); }  // the final norm
-  // Of the whole model, where tensor_parallel is 1.
+  // Parameters of the whole model, if tensor_parallel is 1.
   double params() const {
     return layers * layer_params() + embedding_params() + padding_params() + head_params() +
            head_padding_params() + first_params() + last_params();

@@ -1,10 +1,10 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.abi3.so. Nothing but the standard library is needed: what is
-// included here includes no more, and is installed as one header, orch/spec.h. Everything here is
-// hidden from other libraries: two plug-ins that each have a class Spec must not share its statics,
-// as the loader would otherwise have them do even with RTLD_LOCAL.
+// build a shared library orch-<name>.abi3.so. Only the standard library is needed: the headers
+// included here include nothing else, and are installed as one header, orch/spec.h. All symbols are
+// hidden: otherwise two plug-ins that each have a class Spec would share its statics, even with
+// RTLD_LOCAL.
 
 #include <cstdint>
 #include <cstring>
@@ -35,7 +35,7 @@ struct StrategySpec {
 // search starts where the last one ended.
 class RunView {
  public:
-  // names: of the strategy's params.
+  // The settings' names are those of the strategy's params.
   RunView(const orch_run& run, const orch_strategy& strategy,
           std::span<const std::string_view> names)
       : run_(run), strategy_(strategy), names_(names), model_(model_of(run)) {}
@@ -44,14 +44,14 @@ class RunView {
   const orch_run& operator*() const { return run_; }
   std::string_view strategy() const { return strategy_.name; }
   const plan::Model& model() const { return model_; }
-  // GPUs that the fast links join: of a node, or of several.
+  // The number of GPUs that the fast links join: those of a node, or of several.
   std::int64_t domain() const {
     return run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
   }
-  // Bytes of a GPU that a process can allocate; 0: not known.
+  // Bytes of GPU memory that a process can allocate; 0: unknown.
   double usable_memory() const { return run_.usable_memory; }
 
-  // A name that was not described reads as "not given".
+  // A name that is not in the description has the value "not given".
   const orch_value& value(std::string_view name) const {
     static constexpr orch_value kNone{};
     for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
@@ -62,8 +62,8 @@ class RunView {
   }
 
  private:
-  // Both lists are in one order, so that every name is found at once; one that is not known here is
-  // of a newer orch.
+  // Both lists have the same order, so that every name is found at once; an unknown name is from a
+  // newer orch.
   static plan::Model model_of(const orch_run& run) {
     plan::Model model;
     model.family = run.family;
@@ -98,10 +98,10 @@ T value_of(const RunView& run, const plan::Setting<T>& setting) {
     return static_cast<T>(value.integer);
 }
 
-// Where check puts problems.
+// Collects the problems that check finds.
 class Problems {
  public:
-  // A literal or what say() made, without a copy of either.
+  // A literal or a result of say(), held without a copy.
   struct Text {
     Text(const char* literal) : text(literal) {}
     Text(const std::string& said) : text(said.c_str()) {}
@@ -120,7 +120,7 @@ class Problems {
   const orch_sink& sink_;
 };
 
-// Where work puts what happens. Formulas are given as functions, called only when wanted.
+// Collects the work of a step. Formulas are passed as functions, called only when wanted.
 class WorkSink {
  public:
   explicit WorkSink(const orch_sink& sink) : sink_(sink) {}
@@ -133,7 +133,7 @@ class WorkSink {
   }
   void block(const char* name) { sink_.block(sink_.context, name); }
 
-  // As the makers of ops.h make it, which know its size.
+  // For operations made by ops.h, which sets their size.
   template <class Formula>
   void op(const orch_op& op, Formula&& formula) {
     if (!explain()) return sink_.op(sink_.context, &op);
@@ -173,11 +173,12 @@ class BackendSpec {
   virtual std::string doc() const = 0;
   virtual std::vector<StrategySpec> strategies() const = 0;
   virtual void check(const RunView& run, Problems& problems) const = 0;  // all, not the first
-  virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
+  virtual void work(const RunView& run, WorkSink& sink) const = 0;  // describes what happens, not
+                                                                    // how long it takes
 };
 
-// One whose answers follow from a Setup, which is made of the run: beside it are check_setup(run,
-// setup, problems), emit_work(setup, sink) and emit_memory(setup, sink).
+// A backend whose answers follow from a Setup, which is made from the run; it needs the functions
+// check_setup(run, setup, problems), emit_work(setup, sink) and emit_memory(setup, sink).
 template <class Setup>
 class SetupSpec : public BackendSpec {
  public:
@@ -206,7 +207,7 @@ class SetupSpec : public BackendSpec {
   const std::vector<StrategySpec> strategies_;
 };
 
-// Turns a BackendSpec into the C description and keeps what it points to alive.
+// Converts a BackendSpec to the C description and owns the memory that it points to.
 class Shim {
  public:
   explicit Shim(const BackendSpec& spec, decltype(orch_backend::check) check,
@@ -269,7 +270,7 @@ class Shim {
   orch_backend backend_{};
 };
 
-// No exception may cross the border: one that escapes becomes a problem of the run.
+// No exception may cross the border: a stray one becomes a problem of the run.
 template <class F>
 void guarded(const orch_sink* sink, F&& call) noexcept {
   try {
@@ -283,7 +284,7 @@ void guarded(const orch_sink* sink, F&& call) noexcept {
   }
 }
 
-// NULL if the description itself fails: the host says so.
+// NULL if the description itself fails: the host reports that.
 template <class Spec>
 const orch_backend* entry() noexcept try {
   static_assert(std::is_base_of_v<BackendSpec, Spec>);

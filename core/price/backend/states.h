@@ -1,6 +1,6 @@
 #pragma once
 
-// What training keeps and moves for each parameter.
+// The memory and traffic per parameter in training.
 
 #include <cstdint>
 #include <string_view>
@@ -14,8 +14,8 @@
 
 namespace orch::backend {
 
-// Of what is stored and sent. tf32 rounds what the tensor cores read, narrower formats what
-// products do.
+// The size of a stored or sent element. tf32 only rounds what the tensor cores read, narrower
+// formats only the operands of products.
 inline double element_bytes(std::string_view dtype) { return plan::bits_of(dtype) == 32 ? 4 : 2; }
 inline double narrow_bytes(std::string_view dtype) {
   return plan::is_narrow(dtype) ? plan::bits_of(dtype) / 8.0 : 0;
@@ -28,33 +28,34 @@ inline std::uint32_t recompute_of(std::string_view choice) {
 
 // Bytes per parameter.
 struct States {
-  double weights = 2;    // as the matrix products read them
-  double master = 4;     // the fp32 copy that the optimizer updates; 0 where weights are fp32
-  double moments = 8;    // of the optimizer
-  double gradients = 2;  // as they are accumulated
+  double weights = 2;    // in the format of the matrix products
+  double master = 4;     // the fp32 copy that the optimizer updates; 0 if weights are fp32
+  double moments = 8;    // the optimizer's state
+  double gradients = 2;  // in the format of accumulation
   bool adafactor = false;
 
   double optimizer() const { return master + moments; }
 
-  // Through memory in one optimizer step. AdamW, fused: gradients once, master weights and moments
-  // in and out, weights out. Adafactor, tensor by tensor: the gradient's square out and in twice
-  // for its means, their outer product out and in, the update out, in for its RMS, twice in and out
-  // for clipping and rate, in fp32; master weights in and out, weights out.
+  // Bytes moved per parameter in one optimizer step. AdamW, fused: gradients read once, master
+  // weights and moments read and written, weights written. Adafactor, tensor by tensor, in fp32:
+  // the gradient's square written and read twice for its means, their outer product written and
+  // read, the update written, read for its RMS, and read and written twice for clipping and rate;
+  // master weights read and written, weights written.
   double step_traffic() const {
     const double updated = master > 0 ? 2 * master + weights : 2 * weights;
     return adafactor ? gradients + 44 + updated : gradients + 2 * moments + updated;
   }
 
-  // Through memory when one micro-batch's gradients are added to the sum: the new gradient in, the
-  // sum in and out.
+  // Bytes moved when one micro-batch's gradients are added to the sum: the new gradient read, the
+  // sum read and written.
   double accumulate_traffic() const { return weights + 2 * gradients; }
 };
 
-// Elements that our own trainers bring from the device at a time, or give to it; three such slices
-// each way.
+// Elements that our own trainers copy from or to the device at a time; three such slices in each
+// direction.
 inline constexpr std::int64_t kStaged = 4'194'304;
 
-// What so many parameters of the stages first..last keep, shared by so many ranks.
+// Emits the memory of this many parameters on the stages first..last, shared by `sharing` ranks.
 inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std::int64_t last,
                       double each, double params, double shards = 1,
                       std::uint32_t place = ORCH_DEVICE) {
@@ -70,8 +71,9 @@ inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std:
 }
 
 // Mixed precision (Micikevicius et al. 2018): 16-bit weights with fp32 master weights and moments;
-// plain training when dtype is fp32. Adafactor (Shazeer and Stern 2018) keeps row and column means
-// instead of Adam's moments: 16h floats for the four matrices of GPT-2's layer, of 12h^2 weights.
+// without master weights when dtype is fp32. Adafactor (Shazeer and Stern 2018) stores row and
+// column means instead of Adam's moments: 16h floats for the four matrices of GPT-2's layer, which
+// has 12h^2 weights.
 inline States states(std::string_view dtype, std::string_view optimizer, const Transformer& model) {
   States result;
   result.weights = element_bytes(dtype);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What one transformer layer, the embedding and the LM head do on one tensor-parallel rank, for
+// The work of one transformer layer, the embedding and the LM head on one tensor-parallel rank, for
 // authors of backends. Origins: shapes and tensor-parallel collectives from Shoeybi et al. 2019
 // (Megatron-LM); sequence parallelism, recomputation and activation memory from Korthikanti et al.
 // 2022; the bytes of memory-bound kernels were fitted to published step times of 384 A100.
@@ -21,7 +21,7 @@
 
 namespace orch::backend {
 
-// Megatron's fused softmax: 16-bit, 16 < s <= 2048, s and (heads/t)*b multiples of 4.
+// Conditions of Megatron's fused softmax: 16-bit, 16 < s <= 2048, s and (heads/t)*b multiples of 4.
 inline bool fused_softmax_works(const plan::Model& model, std::int64_t micro_batch,
                                 std::int64_t tensor_parallel, double element) {
   const std::int64_t batches = model.heads / tensor_parallel * micro_batch;
@@ -29,8 +29,9 @@ inline bool fused_softmax_works(const plan::Model& model, std::int64_t micro_bat
          batches % 4 == 0;
 }
 
-// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows,
-// columns and updates go round. Numbers of a layer, of the words, and of what is beside them.
+// Adafactor's means are over whole matrices, even if these are cut: sums of squares of rows,
+// columns and updates are reduced over ranks. The numbers to reduce for a layer, for the vocabulary
+// matrix, and for the parameters beside them.
 inline double layer_statistics(const Transformer& model) {
   return adafactor_means(model) * model.hidden + 12;
 }
@@ -47,8 +48,8 @@ inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) 
           [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
 }
 
-// What all ranks of our own trainers must know before they decide: the norm, the loss, whether to
-// stop. In one reduction.
+// One reduction of what all ranks of our own trainers must agree on: the gradient norm, the loss,
+// whether to stop.
 inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group& world) {
   constexpr double kBytes = 24;
   if (!model.lean || world.size == 1) return;
@@ -61,8 +62,8 @@ inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group
 
 namespace transformer_parts {
 
-// A product costs as much again twice in backward: for its input and for its weights.
-// share: of the layers, where not all have it. module: that it belongs to.
+// A product costs twice as much again in backward: for its input and for its weights. share: of the
+// layers, where not all have it. module: the one that it belongs to.
 inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k,
                     bool again = true, double share = 1, std::uint32_t module = 0) {
   const double repeated = (model.full() && again) || model.repeats(module) ? share
@@ -74,7 +75,7 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
-// Latent attention makes queries, and keys with values, through a narrow product each.
+// Latent attention computes queries, and keys with values, through a low-rank projection each.
 inline void latent_products(const Transformer& model, WorkSink& sink) {
   const auto& sizes = model.sizes;
   const double h = model.hidden, t = model.tensor_parallel, a = model.heads / t;
@@ -104,7 +105,7 @@ inline void products(const Transformer& model, WorkSink& sink) {
 }
 
 // Flash attention (Dao et al. 2022) skips the masked half and recomputes the scores in backward:
-// five products there against two in forward.
+// five products there instead of two in forward.
 inline Passes attention_passes(const Transformer& model) {
   if (model.flash_attention) return {0.5, model.again(kCoreAttention, 0.5), 1.25, 0};
   return {1, model.again() ? 1.0 : 0.0, 2, 0};
@@ -134,12 +135,12 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
-// Biases, casts and residuals in kernels of their own pass over the activations again.
+// Unfused kernels for biases, casts and residuals read and write the activations again.
 inline constexpr double kUnfused = 2;
 
-// Of modules that are computed again: norms read and write two bytes each, activation functions
-// what they read and give, heads are put in order, as in forward; and what products read is rounded
-// again.
+// The traffic of recomputed modules: norms read and write two bytes each, activation functions read
+// their inputs and write their outputs, heads are reordered as in forward, and operands of products
+// are rounded again.
 inline void repeated_element_wise(const Transformer& model, WorkSink& sink) {
   const auto widths = repeated_widths(model);
   if (widths.norms + widths.heads + widths.up == 0) return;
@@ -153,9 +154,9 @@ inline void repeated_element_wise(const Transformer& model, WorkSink& sink) {
 }
 
 // Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel
-// ranks: 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and
-// biases each norm reads two and writes two. Sharded: the activation function reads and writes its
-// inner widths (twice the wide one in backward), and heads are put in order: 20 and 28 of GPT-2.
+// ranks: 22 in forward and 26 in backward, for two norms, residuals and dropout; without dropout
+// and biases each norm reads two and writes two. Sharded: the activation function reads and writes
+// its inner widths (twice the wide one in backward), and heads are reordered: 20 and 28 for GPT-2.
 // Sequence parallelism shards all of them.
 inline void element_wise(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel, replicas = model.sequence_parallel ? t : 1;
@@ -172,11 +173,11 @@ inline void element_wise(const Transformer& model, WorkSink& sink) {
   repeated_element_wise(model, sink);
 }
 
-// Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
-// otherwise; the products around it, whose time on wide devices is that of the scores they write
-// and read and not that of their operations, 4 and 8.
+// Per 16-bit score: softmax with dropout moves 9 bytes in forward and 11 in backward when fused,
+// three times as much otherwise; the products around it 4 and 8: on devices with fast matrix units
+// their time is that of the scores that they write and read, not that of their operations.
 inline void softmax(const Transformer& model, WorkSink& sink) {
-  if (model.flash_attention) return;  // the scores never leave the chip
+  if (model.flash_attention) return;  // the scores stay on the chip
   const double factor = model.fused_softmax ? 1 : 3;
   traffic(model, sink, "scores forward", 9 * factor + 4, model.scores(), "scores",
           {1, model.again() ? 1.0 : 0.0, 0, 0}, ORCH_SOFTMAX);
@@ -194,10 +195,11 @@ inline void tensor_collective(const Transformer& model, WorkSink& sink, const ch
   });
 }
 
-// After attention and after the MLP; backward before each; recomputation repeats the forward ones.
-// With sequence parallelism, what went into a product was kept as a shard: backward gathers it
-// again for the weights' gradient, under the product of the input's. Folded experts are sent each
-// rank's own rows: only a dense MLP and shared experts want them all.
+// One all-reduce after attention and one after the MLP; in backward before each; recomputation
+// repeats those of forward. With sequence parallelism, the input of a product is stored as a shard:
+// backward gathers it again for the weights' gradient, while the product for the input's gradient
+// runs. Folded experts get each rank's own rows: only a dense MLP and shared experts need all of
+// them.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
   const bool own_rows = model.folded() && model.sizes.mixture() && model.sizes.shared_experts == 0;
@@ -216,14 +218,15 @@ inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
                     hidden);
 }
 
-// What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes
-// in, and 2 numbers of 8 bits or fewer out (Transformer Engine's way).
+// The rounding of a product's operand, with a transposed copy for the weights' gradients: 2 bytes
+// read, and 2 numbers of 8 bits or fewer written (as in Transformer Engine).
 inline void casts(const Transformer& model, WorkSink& sink) {
   if (model.narrow == 0) return;
   const double each = 2 + 2 * model.narrow;
   const double t = model.tensor_parallel;
   const double mlp =
-      model.dense() + (1 - model.dense()) * model.visited();  // each expert's rows apart
+      model.dense() + (1 - model.dense()) * model.visited();  // rows are rounded for each expert
+                                                              // that they are sent to
   const double inputs = 1 + mlp + (model.value_widths() + model.inner_widths()) / t;
   const double gradients = 1 + mlp + (model.qkv_widths() + model.up_widths()) / t;
   traffic(model, sink, "casts for products", each * inputs, model.sbh(), "s*b*h",
@@ -232,8 +235,8 @@ inline void casts(const Transformer& model, WorkSink& sink) {
           {0, 0, 1, 0});
 }
 
-// Each rank has some rows of a sample and needs all its keys and values: they go round (Liu et al.
-// 2023, ring attention) under the products, and their gradients come back.
+// Ring attention (Liu et al. 2023): each rank has some rows of a sample and needs all its keys and
+// values, which circulate while products run; their gradients come back the same way.
 inline void context_exchange(const Transformer& model, WorkSink& sink) {
   if (model.context_parallel == 1) return;
   const auto& sizes = model.sizes;
@@ -253,7 +256,7 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
           formula);
 }
 
-// With narrow numbers an expert's six products have some four casts beside them.
+// With narrow number formats, an expert's six products need about four additional casts.
 inline constexpr double kNarrowLaunches = 1.45;
 
 inline void overhead(const Transformer& model, WorkSink& sink) {
@@ -270,7 +273,7 @@ inline void overhead(const Transformer& model, WorkSink& sink) {
 
 }  // namespace transformer_parts
 
-// The computation of one layer and its tensor-parallel collectives, into the current block.
+// Emits the computation of one layer and its tensor-parallel collectives into the current block.
 inline void emit_layer(const Transformer& model, WorkSink& sink) {
   transformer_parts::products(model, sink);
   transformer_parts::core_attention(model, sink);
@@ -284,7 +287,8 @@ inline void emit_layer(const Transformer& model, WorkSink& sink) {
 
 // ---- embedding and LM head ----
 
-// Rows in and out, then dropout (or bloom's norm): four passes over [s, b, h], three in backward.
+// Rows are read and written, then dropout (or bloom's norm): four passes over [s, b, h], three in
+// backward.
 inline void emit_embedding(const Transformer& model, WorkSink& sink) {
   using namespace transformer_parts;
   traffic(model, sink, "embedding forward", 8, model.sbh(), "s*b*h", {1, 0, 0, 0});
@@ -296,8 +300,8 @@ inline void emit_embedding(const Transformer& model, WorkSink& sink) {
   tensor_collective(model, sink, "embedding all-gather", ORCH_ALL_GATHER, {0, 0, 1, 0});
 }
 
-// Three numbers of each row over the ranks that share the vocabulary: highest logit, sum of
-// exponentials, the target's logit.
+// Three numbers per row are reduced over the ranks that share the vocabulary: the highest logit,
+// the sum of exponentials, the target's logit.
 inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel;
   const Group group{static_cast<std::int64_t>(t), 1};
@@ -314,8 +318,8 @@ inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
 }
 
 // Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them:
-// about 50 bytes per logit. Ours makes the gradient in the logit's place, by piece: 2 bytes are
-// read in forward and in backward, 2 written.
+// about 50 bytes per logit. Our trainers write the gradient in the logit's place, piece by piece: 2
+// bytes are read in forward and in backward, 2 written.
 inline double cross_entropy_bytes(const Transformer& model) {
   return model.lean && model.tensor_parallel == 1 ? 1.5 * model.element : 25;
 }
@@ -344,12 +348,12 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
 // ---- memory ----
 
 // One layer's activations for one micro-batch, Korthikanti et al. 2022: s*b*h*(10 + 24/t +
-// 5*a*s/(h*t)) bytes of GPT-2 in 16 bit, or s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism.
-// The 10 are inputs and outputs of two norms and two masks, the 24 queries, keys and values, what
-// attention gives, and the MLP before and after its activation function. Flash attention keeps no
-// scores. Ours keep no masks: two bytes less, and scores once; models without dropout have none.
-// Where no kernel does several things at once, rotated queries and keys and the gate's activation
-// are kept as well.
+// 5*a*s/(h*t)) bytes for GPT-2 in 16 bit, or s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism.
+// The 10 are inputs and outputs of two norms and two masks; the 24 are queries, keys and values,
+// the output of attention, and the MLP before and after its activation function. Flash attention
+// stores no scores. Our trainers store no masks, which saves two bytes, and scores only once;
+// models without dropout have no masks. With unfused kernels, rotated queries and keys and the
+// gate's activation are stored as well.
 inline double latent_widths(const Transformer& model) {
   if (!model.sizes.latent()) return 0;
   return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
@@ -363,18 +367,21 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
   double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
-  if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
+  if (!all && model.lean)
+    replicated -= 4, cut -= inner;  // two norms, and the output of the
+                                    // activation
   if (model.narrow > 0 && !model.lean) {
-    // As products read it: what norms and the activation give, and beside attention's result for
-    // its own backward (Transformer Engine).
+    // Stored in the products' format: outputs of norms and of the activation, and a copy of
+    // attention's result besides the one for its own backward (Transformer Engine).
     const double saved = 2 - model.narrow;
     replicated -= 2 * saved;
     cut += model.narrow * model.value_widths() - saved * model.inner_widths();
   }
-  // Narrow products of latent attention: what they give, for its norm, and that norm's.
+  // The low-rank projections of latent attention: their outputs, for the norm, and the norm's
+  // outputs.
   const double narrow_products =
       model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
-  // Of the replicated ones what two norms give is gathered.
+  // Of the replicated part, the outputs of two norms are gathered.
   const double gathered = model.keeps_gathered && model.sequence_parallel ? 4 * (1 - 1 / t) : 0;
   const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) +
                         gathered + cut / t + visited_bytes(model);
@@ -382,13 +389,13 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   return model.sbh() * linear * model.element / 2 + scores;
 }
 
-// A layer's input, what attention gives, and half of what products give.
+// A layer's input, the output of attention, and half of the products' outputs.
 inline double alternate_results(const Transformer& model) {
   const double cut = model.value_widths() + (model.qkv_widths() + model.up_widths()) / 2;
   return model.element * model.sbh() * (2 + cut / model.tensor_parallel);
 }
 
-// What a layer keeps from its forward to its backward: all, all but the scores, or its input.
+// What a layer stores from its forward to its backward: all, all but the scores, or its input.
 inline double kept_per_layer(const Transformer& model) {
   const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
   if (model.full()) return model.element * model.sbh() / replicas;
@@ -400,7 +407,7 @@ inline double kept_per_layer(const Transformer& model) {
   return layer_activations(model, all, all);
 }
 
-// Alive only while one layer runs backward: what recomputation brings back.
+// Memory that is used only while one layer runs backward: the recomputed activations.
 inline double recomputed_layer(const Transformer& model) {
   if (model.full()) return layer_activations(model, true);
   if (model.alternate()) return layer_activations(model, true) - alternate_results(model);
@@ -410,28 +417,30 @@ inline double recomputed_layer(const Transformer& model) {
   return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
 }
 
-// Ours: beside a layer's activations the gradients of as much while it runs backward. What others
-// keep then is in the slack that was fitted to them.
+// In our trainers, a layer's backward also holds gradients as large as its activations. For other
+// frameworks this is part of the fitted slack.
 inline double layer_gradients(const Transformer& model) {
   return model.lean ? layer_activations(model, true) : 0;
 }
 
-// What a framework's cross entropy holds (logit_bytes). Ours become their gradient in place, some
-// rows at a time: a gigabyte of them, in fp32 beside where ranks share them.
+// The memory of a framework's cross entropy is logit_bytes per logit. Our trainers turn logits into
+// their gradient in place, up to a gigabyte of rows at a time, with fp32 copies where ranks share
+// the rows.
 inline double logits_memory(const Transformer& model) {
   if (!model.lean) return model.logit_bytes * model.logits();
   const double copies = model.tensor_parallel == 1 ? 1 : model.element == 4 ? 2 : 5;
   return std::min(copies * model.element * model.logits(), 1073741824.0);
 }
 
-// Of each logit: itself and its gradient as computed, and, unless one kernel makes the gradient in
-// the logit's place, both in fp32 as well, or of a 16-bit one what an engine holds in fp32.
+// Bytes per logit: the logit and its gradient as computed, and, unless a fused kernel writes the
+// gradient in the logit's place, both in fp32 as well; for 16-bit logits, `fp32` is what an engine
+// holds in fp32.
 inline double framework_logit(std::string_view cross_entropy, double element, double fp32 = 8) {
   return 2 * element + (cross_entropy == "fused" ? 0 : element == 2 ? fp32 : 8);
 }
 
-// With what settings of all backends say of it; of a plain cross entropy's 16-bit logits, what is
-// held in fp32.
+// Makes a Transformer from the settings that all backends share; fp32_logits: bytes held in fp32
+// per 16-bit logit in a plain cross entropy.
 inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
   const auto& all = plan::common_settings;
   auto model = transformer(run.model(), run->micro_batch);
@@ -451,7 +460,8 @@ inline const char* kept_formula(const Transformer& model) {
   return model.drops() ? " (s*b*h*(10 + 24/t + 5*a*s/(h*t)))" : " (by the widths of its parts)";
 }
 
-// "activations" of the stages first..last, whose micro-batches in flight hold `layers` layers.
+// Emits "activations" for the stages first..last, whose micro-batches in flight hold `layers`
+// layers.
 inline void emit_activations(const Transformer& model, WorkSink& sink, std::int64_t first,
                              std::int64_t last, double layers, const char* name = "activations") {
   const double kept = kept_per_layer(model);
@@ -461,16 +471,17 @@ inline void emit_activations(const Transformer& model, WorkSink& sink, std::int6
   });
 }
 
-// "communicators": what NCCL (or Gloo) holds for each group of more than one rank, whatever its
-// size.
+// Emits "communicators": memory of NCCL (or Gloo) for each group of more than one rank, whatever
+// its size.
 inline void emit_communicators(WorkSink& sink, std::int64_t last, int groups) {
   sink.memory(
       "communicators", 0, last, groups, [&] { return say(groups, " kinds of groups"); },
       ORCH_COMMUNICATORS);
 }
 
-// "recomputed layer" and "layer in backward" of the stages 0..last, and "logits" of the last. The
-// head is done before the first layer is recomputed: there only the larger of the two counts.
+// Emits "recomputed layer" and "layer in backward" for the stages 0..last, and "logits" for the
+// last. The head is done before the first layer is recomputed: on the last stage only the larger of
+// the two counts.
 inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t last) {
   const double again = recomputed_layer(model), gradients = layer_gradients(model);
   const double logits = logits_memory(model);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts for formulas and problems, with the standard library alone: say("2 B x ", params, "
+// Text for formulas and problems, with the standard library alone: say("2 B x ", params, "
 // params").
 
 #include <algorithm>
@@ -15,20 +15,21 @@
 
 namespace orch::backend {
 
-// A number of bytes, shown as "17.2 GB".
+// A number of bytes, printed as "17.2 GB".
 struct Size {
   double bytes;
 };
 
-// A share, shown as "7.7 %".
+// A share, printed as "7.7 %".
 struct Percent {
   double fraction;
 };
 
 namespace words {
 
-// While nobody reads what is said nothing is: a search checks millions of runs, and words would
-// take longer than all the rest. Set for the time of one call, in this thread alone.
+// If set, say() does nothing: a search checks millions of runs whose text is not read, and
+// formatting would take longer than all the rest. Set for the duration of one call, in this thread
+// alone.
 inline constinit thread_local bool unread = false;
 
 class Unread {
@@ -50,8 +51,8 @@ inline void print(std::string& out, const char* format, double number) {
   if (length > 0) out.append(text, std::min<std::size_t>(length, sizeof text - 1));
 }
 
-// "953,180,700"; a fraction keeps four significant digits, or is rounded where there are more
-// before it.
+// "953,180,700"; a fraction is rounded to four significant digits, or to an integer if that has
+// more.
 inline void put_number(std::string& out, double number) {
   if (std::fabs(number) >= 1e4) number = std::round(number);
   if (number != std::floor(number) || std::fabs(number) >= 1e15) return print(out, "%.4g", number);

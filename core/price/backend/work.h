@@ -11,30 +11,30 @@
 
 namespace orch::backend {
 
-// What texts come along with the numbers of a work.
+// Which text to collect along with the numbers of a work.
 enum class Explained { none, names, formulas };  // formulas: and names
 
-// An operation of a block, as orch_op says it. Names and formulas are kept only when explained, in
+// An operation of a block, as in orch_op. Names and formulas are collected only if asked for, in
 // Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
 struct Op {
   Op() = default;
-  explicit Op(const orch_op& op) : data(op) {}  // in one piece
+  explicit Op(const orch_op& op) : data(op) {}  // one copy of the whole struct
 
-  orch_op data{};  // its own name and formula are NULL: they belonged to the backend
+  orch_op data{};  // its own name and formula are NULL: the backend owned them
   std::string_view name;
   std::string_view formula;
 };
 
 struct Block {
   std::string_view name;
-  std::size_t first_op = 0;  // in Work::ops
+  std::size_t first_op = 0;  // index in Work::ops
   std::size_t n_ops = 0;
 };
 
 struct Stages {
   std::int64_t first = 0;
   std::int64_t last = 0;
-  std::size_t first_count = 0;  // in Work::counts; one per block
+  std::size_t first_count = 0;  // index in Work::counts; one count per block
 };
 
 struct Memory {
@@ -46,26 +46,26 @@ struct Memory {
   double bytes = 0;
 };
 
-// What one rank of each pipeline stage does in a step, and what it keeps in memory. Reused from run
-// to run: clear() keeps the capacity.
+// The work of one rank of each pipeline stage in a step, and its memory. Reused from run to run:
+// clear() keeps the capacity.
 struct Work {
   std::int64_t stages = 1;
   std::int64_t micro_batches = 1;
   std::int64_t chunks = 1;
-  bool filled = false;  // gradients of weights fill bubbles
+  bool filled = false;  // weight gradients are computed in bubbles
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::string dtype = "bf16";
-  Explained explained = Explained::formulas;  // one made by hand has what it has
+  Explained explained = Explained::formulas;  // the default is for works made by hand
   std::vector<Block> blocks;
   std::vector<Op> ops;
   std::vector<Stages> stage_list;
   std::vector<double> counts;
   std::vector<Memory> memory;
-  // What names and formulas point into; copies of the work share it.
+  // Owns the strings of names and formulas; copies of the work share it.
   std::shared_ptr<std::deque<std::string>> texts;
 
   void clear();
-  std::string_view keep(std::string text);  // in texts
+  std::string_view keep(std::string text);  // Stores the text in `texts`.
 };
 
 }  // namespace orch::backend

@@ -23,10 +23,10 @@ constexpr double kLeastSpread = 0.02;
 constexpr double kAssumedRows = 3;
 constexpr double kAssumedTime = 0.15, kAssumedMemory = 0.1;
 
-// The spread under which nine of ten rows lie within 1.645 of it. Rows that were fitted look better
-// than new ones will, the more so the fewer there are for each constant; a new table has something
-// of its own that those of the fit say as little of as their number is small; and what was assumed
-// before counts as a few rows more.
+// The standard deviation for which nine of ten rows are within 1.645 of it, corrected three times:
+// fitted rows have smaller residuals than new ones, the more so the fewer there are per constant; a
+// new table has an error of its own, which few tables show badly; and the assumed spread counts as
+// a few more rows.
 double spread_of(Vector residuals, std::size_t tables, double decided, double assumed) {
   for (auto& residual : residuals) residual = std::fabs(residual);
   std::sort(residuals.begin(), residuals.end());
@@ -39,7 +39,7 @@ double spread_of(Vector residuals, std::size_t tables, double decided, double as
   return std::clamp(std::sqrt(both), kLeastSpread, 1.0);
 }
 
-using Members = std::vector<std::size_t>;  // of a joint's observations
+using Members = std::vector<std::size_t>;  // indices of a joint's observations
 
 void widen(plan::Seen::Span& span, double value) {
   span.low = span.low == 0 ? value : std::min(span.low, value);
@@ -60,7 +60,7 @@ void add(plan::Seen& seen, const plan::Run& run) {
   }
 }
 
-// One quantity's fit, told by machine and by stack.
+// Writes one quantity's fit into machines and stacks.
 class Teller {
  public:
   Teller(Joint& joint, bool memory) : joint_(joint), memory_(memory) {
@@ -101,7 +101,7 @@ class Teller {
   }
 
  private:
-  // Of the software that it grew from it has what its own rows say nothing about.
+  // What a stack's own rows do not show is inherited from the software that it was derived from.
   void tell_stack(int stack, const plan::Stack* parent, plan::Stack& out) const {
     const auto rows = rows_of([&](const Observation& o) { return o.stack == stack; });
     if (parent) inherit(*parent, out);
@@ -127,7 +127,7 @@ class Teller {
   }
 
   static constexpr double kGrown =
-      0.1;  // what a version of software is doubted by that no row is of
+      0.1;  // spread added for a version of software without rows of its own
 
   void inherit(const plan::Stack& parent, plan::Stack& out) const {
     const std::string spread = memory_ ? "memory_spread" : "time_spread";
@@ -152,7 +152,8 @@ class Teller {
     return out;
   }
 
-  // Which stacks a machine's rows ran, and with which settings where not with all that it has seen.
+  // Adds which stacks a machine's rows ran, and the settings of each stack where they are fewer
+  // than all of the machine's.
   void tell_stacks(const Members& rows, const std::vector<plan::StackPtr>& stacks,
                    plan::Seen& out) const {
     std::map<std::string, plan::Seen> of_stack;
@@ -174,7 +175,7 @@ class Teller {
     return rows_text(list);
   }
 
-  // A constant that would be more, or less, if it could.
+  // A remark for a constant at its limit, which would go further if it could.
   static std::string bound(const Joint::Unknown& unknown, double value) {
     const auto& t = *unknown.tunable;
     if (value >= 0.999 * t.max) return ", at its upper bound";

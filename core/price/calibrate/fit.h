@@ -12,57 +12,57 @@
 
 namespace orch::calibrate {
 
-// A run that was measured, and the work that its backend describes: no constant changes it.
+// A measured run, and the work that its backend describes, which no constant changes.
 struct Observation {
   plan::Run run;
   backend::Work work;
-  std::string source;                 // whose rows, for origins
-  std::string table;                  // of that source
-  std::vector<std::string> inferred;  // settings that were guessed for it
-  std::string day;                    // YYYY-MM-DD or less; empty: not known
+  std::string source;                 // where the rows are from, for origins
+  std::string table;                  // a table of that source
+  std::vector<std::string> inferred;  // settings that were guessed for the run
+  std::string day;                    // YYYY-MM-DD or a part of it; empty: unknown
   double step_seconds = 0;            // 0: not measured
   double memory = 0;                  // bytes; 0: not measured
   plan::MemoryOf memory_of = plan::MemoryOf::fullest;
-  std::size_t machine = 0;  // of the machines that are fitted
-  int stack = -1;           // of the stacks; -1: none
+  std::size_t machine = 0;  // index of a fitted machine
+  int stack = -1;           // index of a stack; -1: none
 };
 
-// Partitions that are fitted as one: they differ in memory at most. Eras: the days that are known.
+// Partitions that are fitted as one: they differ in memory at most. eras: the known days.
 struct Machine {
   std::vector<const plan::Partition*> partitions;
   std::vector<plan::Era> eras;
-  bool held = false;  // its constants are as they are, and rows speak of their stacks alone
+  bool held = false;  // its constants are fixed, and its rows determine stacks alone
 };
 
-// From where a fit starts: from datasheets and factors of 1, or from what was fitted before.
+// Where a fit starts: from datasheets and factors of 1, or from the constants fitted before.
 enum class Start { datasheet, present };
 
-// What the rows say of each machine and of each stack, in the order in which they were given.
-// Constants that no row depends on are not in it.
+// The results for each machine and each stack, in the order in which they were given. Constants
+// that no row depends on are left out.
 struct Fitted {
   std::vector<plan::Calibration> machines;
   std::vector<plan::Stack> stacks;
 };
 
-// How to fit.
+// Options of a fit.
 struct Options {
   Start start = Start::datasheet;
-  // Whether the factors of stacks are fitted too. Else they are what they are, and the machines are
-  // all that rows can correct, with the doubts of both.
+  // If false, the factors of stacks stay fixed, and rows correct the machines alone, with the
+  // doubts of both.
   bool stacks = true;
-  const Fitted* near = nullptr;  // a fit to nearly the same rows: from there it is not far
+  const Fitted* near = nullptr;  // a fit to nearly the same rows, used as starting point
 };
 
 // Fits all constants at once: those of each machine, whatever software ran there, and the factors
-// of each stack, wherever it ran. An observation may be left out by a null.
+// of each stack, wherever it ran. Null observations are left out.
 Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
            std::span<const Observation* const> observations, Options options = {});
 
-// A stack with nothing but what is assumed of it: no row decided that.
+// A stack with only its assumed values, without anything fitted to rows.
 plan::Stack as_assumed(const plan::Stack& stack);
 
-// "92 rows of bloom-prequel", and what they were read with that nobody said: constants that stand
-// on a guess are good for runs that share it.
+// "92 rows of bloom-prequel", with the settings that were guessed for them: constants based on a
+// guess are valid for runs with the same setting.
 std::string rows_text(std::span<const Observation* const> observations);
 
 }  // namespace orch::calibrate

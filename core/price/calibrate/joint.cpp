@@ -7,13 +7,13 @@
 namespace orch::calibrate {
 namespace {
 
-constexpr double kNoise = 0.04;  // repeats of one configuration differ by so much
+constexpr double kNoise = 0.04;  // repeats of one configuration differ by this
 constexpr double kMemoryNoise = 0.03;
 constexpr double kMostNoise = 0.2;
-constexpr double kEraDoubt = 0.05;  // an upgrade of a machine brings a few percent
-constexpr double kTouched = 0.02;   // a constant matters if twice its doubt moves a row by so much
+constexpr double kEraDoubt = 0.05;  // an upgrade of a machine changes times by a few percent
+constexpr double kTouched = 0.02;   // a constant matters if twice its doubt moves a row by this
 constexpr double kFar = 2;
-// A table of hundreds of rows does not know a stack better than another one of so many.
+// A table with hundreds of rows determines a stack no better than one with this many.
 constexpr double kMostRows = 30;
 
 double median_of(Vector values) {
@@ -52,7 +52,7 @@ Joint::Joint(const std::vector<Machine>& machines, const std::vector<plan::Stack
       values.push_back(found != from.back()->constants.end() ? found->second.value : 1);
     }
   }
-  // Files over one another could make a circle of them.
+  // Files that override one another could form a cycle.
   for (std::size_t s = 0; s < parents_.size(); ++s) {
     std::size_t steps = 0;
     for (int at = static_cast<int>(s); at >= 0 && steps <= parents_.size(); ++steps)
@@ -102,7 +102,7 @@ int Joint::era_of(std::size_t row) const {
   return -1;
 }
 
-// Keeps an unknown that moves some row within twice its doubt, with the rows that it moves.
+// Keeps an unknown that moves some row if changed by twice its doubt, with the rows that it moves.
 bool Joint::consider(Unknown unknown) {
   Rows rows;
   double most = 0;
@@ -167,7 +167,8 @@ void Joint::set(const Vector& point) {
     }
 }
 
-// Runs alike share their weight: five repeats are one configuration measured well.
+// Runs with the same configuration share their weight: five repeats are one configuration measured
+// well.
 Vector Joint::weights() const {
   const auto key = [](const Observation& o) {
     const auto& run = o.run;
@@ -177,7 +178,7 @@ Vector Joint::weights() const {
   std::map<decltype(key(*observations_[0])), double> alike;
   for (const auto* o : observations_) ++alike[key(*o)];
   Vector weights;
-  std::map<std::string, double> rows;  // of each table, each configuration once
+  std::map<std::string, double> rows;  // by table: the number of distinct configurations
   for (const auto* o : observations_) {
     weights.push_back(1 / alike[key(*o)]);
     rows[o->table] += weights.back();
@@ -187,8 +188,8 @@ Vector Joint::weights() const {
   return weights;
 }
 
-// Twice: what is left over after the first time says how well the rows of a stack on a machine can
-// be met at all.
+// Solves twice: the residuals of the first time give the noise of each stack's rows on a machine
+// for the second.
 Solution Joint::solve(Vector& residuals) {
   Problem problem;
   problem.unknowns = unknowns_.size();
@@ -259,7 +260,7 @@ void Joint::set_noise(const Vector& residuals, Vector& noise) const {
 Vector Joint::point_of(const Fitted& other) const {
   Vector point;
   const Vector none(unknowns_.size(), 0);
-  // How far a constant is from where it starts.
+  // The distance of a constant from its start.
   const auto moved = [&](const Unknown& unknown) {
     const auto machine = static_cast<std::size_t>(std::max(0, unknown.machine));
     const auto& from = unknown.stack >= 0
@@ -286,7 +287,7 @@ bool Joint::descends(int stack, int from) const {
   return false;
 }
 
-// The same constant of the nearest stack that this one grew from.
+// The same constant of the nearest ancestor of this stack.
 const Joint::Unknown* Joint::nearest_above(const Unknown& unknown) const {
   const Unknown* found = nullptr;
   for (const auto& each : unknowns_)

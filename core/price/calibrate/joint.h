@@ -12,7 +12,7 @@
 namespace orch::calibrate {
 
 // One quantity (step time or memory) of all observations as a function of all machines' constants,
-// all stacks' factors and the eras. An unknown is the logarithm of a factor on where it starts.
+// all stacks' factors and the eras. An unknown is the logarithm of a factor on the starting value.
 class Joint {
  public:
   Joint(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
@@ -27,18 +27,19 @@ class Joint {
   const std::vector<Unknown>& unknowns() const { return unknowns_; }
   const std::vector<const Observation*>& observations() const { return observations_; }
 
-  // The unknowns at which the weighted rows are met best; residuals are log(predicted / measured).
+  // Finds the unknowns that fit the weighted rows best; residuals are log(predicted / measured).
   Solution solve(Vector& residuals);
 
-  // Where an unknown's constant (of the machine's first partition) or factor is at a point.
+  // The value of an unknown's constant (in the machine's first partition) or factor at a point.
   double value(const Unknown& unknown, const Vector& point) const;
-  // The stack that one grew from, or -1.
+  // The parent of a stack, or -1.
   int parent(std::size_t stack) const { return parents_[stack]; }
-  // Whether a stack is another one, or grew from it: then that one's factors move its rows too.
+  // True if the stacks are the same or `stack` is derived from `from`, whose factors then move its
+  // rows too.
   bool descends(int stack, int from) const;
 
  private:
-  // A partition on a stack, tuned to a point.
+  // A partition on a stack, with its constants at a point.
   struct Pair {
     plan::Partition tuned;
     int machine, stack;
@@ -49,7 +50,7 @@ class Joint {
   bool starts_measured(const Machine& machine) const {
     return machine.held || options_.start == Start::present;
   }
-  // Whether stacks start from the factors that they have.
+  // True if stacks start from their present factors.
   bool keeps_factors() const { return options_.start == Start::present || !options_.stacks; }
   bool moves(const Unknown& unknown, const Pair& pair) const {
     return unknown.machine >= 0 ? pair.machine == unknown.machine
@@ -64,12 +65,12 @@ class Joint {
   int era_of(std::size_t row) const;
 
   double era_start(int machine, std::size_t era) const;
-  // Where a descent begins: floors from above, since one that lies below every row has no slope.
+  // The start of the descent: floors begin high, because a floor below every row has no slope.
   Vector from_above() const;
-  // Where the unknowns are in another fit; 0 for what that does not have.
+  // The values of the unknowns in another fit; 0 for those it does not have.
   Vector point_of(const Fitted& other) const;
   const Unknown* nearest_above(const Unknown& unknown) const;
-  // The noise of each row: what is left over for the rows of its stack on its machine.
+  // Sets the noise of each row to the residuals of the rows of its stack on its machine.
   void set_noise(const Vector& residuals, Vector& noise) const;
 
   const std::vector<Machine>& machines_;
@@ -84,7 +85,7 @@ class Joint {
   std::vector<Rows> touched_;
   std::vector<Vector> starts_;   // by machine: its first partition's constants, by tunable
   std::vector<Vector> factors_;  // by stack
-  std::vector<int> parents_;     // by stack: the one that it grew from, or -1
+  std::vector<int> parents_;     // by stack: its parent, or -1
   estimate::Estimator estimator_;
 };
 

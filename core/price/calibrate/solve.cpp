@@ -7,7 +7,7 @@
 namespace orch::calibrate {
 namespace {
 
-constexpr double kStep = 1e-4;  // of the numeric derivatives
+constexpr double kStep = 1e-4;  // step of the numeric derivatives
 constexpr int kIterations = 40;
 
 // Gaussian elimination with pivoting; the matrix is small and positive definite.
@@ -77,7 +77,7 @@ class Solver {
 
   const Vector& point() const { return point_; }
 
-  // Of each residual: trust * slope' * inverse curvature * slope.
+  // The leverage of each residual: trust * slope' * inverse curvature * slope.
   Vector leverage() {
     differentiate();
     const auto inverse = inverse_of(curvature());
@@ -103,7 +103,8 @@ class Solver {
     return problem_.touched.empty() ? all_ : problem_.touched[unknown];
   }
 
-  // The slopes along an unknown; false: nothing moves that way, as at a bound.
+  // Computes the slopes along an unknown; false: no residual changes in that direction, as at a
+  // bound.
   bool step(std::size_t k, double by, Vector& shifted, Vector& moved) {
     shifted[k] = point_[k] + by;
     problem_.residuals(shifted, touched(k), moved);
@@ -126,7 +127,7 @@ class Solver {
     }
   }
 
-  // Half the second derivatives of the cost, for the residuals as weighted now.
+  // Half the second derivatives of the cost, with the present weights of the residuals.
   std::vector<Vector> curvature() const {
     const std::size_t n = point_.size();
     std::vector<Vector> a(n, Vector(n, 0));
@@ -137,7 +138,7 @@ class Solver {
     return a;
   }
 
-  // Newton's step, damped along the diagonal.
+  // A Newton step, damped along the diagonal.
   Vector step_of(double damping) const {
     auto a = curvature();
     Vector b(point_.size(), 0);
@@ -159,7 +160,7 @@ class Solver {
   Vector point_, residuals_;
   Rows all_;
   std::vector<Vector> slopes_;  // by unknown
-  std::vector<Rows> moves_;     // by residual: the unknowns that move it
+  std::vector<Rows> moves_;     // by residual: the unknowns that change it
   double scale_ = 1, cost_ = 0;
 };
 

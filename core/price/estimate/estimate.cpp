@@ -91,7 +91,9 @@ void Estimator::price_blocks(const Run& run, const Work& work) {
       (hidden ? phases.backward_hidden.of(op) : phases.backward_open) +=
           (op.recompute + op.backward) * seconds;
       (hidden ? phases.end_of(op).of(op) : phases.step_open) += op.step * seconds;
-      if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
+      if (op.kind == ORCH_GEMM)
+        phases.weights += op.backward / 2 * seconds;  // the other half is
+                                                      // for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
       phases.step_bytes += op.step * op.bytes;
@@ -128,9 +130,9 @@ void Estimator::price_stages(const Work& work) {
   }
 }
 
-// 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
-// and interleaved chunks shorten that (Narayanan et al. 2021). Where gradients of weights fill it,
-// a stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
+// 1F1B: the slowest stage determines the rate; filling and draining the pipe passes every stage
+// once, and interleaved chunks shorten that (Narayanan et al. 2021). Where weight gradients fill
+// bubbles, a stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
 void Estimator::add_stages(const Work& work, Estimate& out) {
   once_through_ = 0;
   const auto idle = [&](const Stage& stage) {
@@ -224,7 +226,7 @@ Estimate Estimator::explain(const Run& run, const Work& work) {
 
 Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partition& at) {
   Estimate out = estimate(run, work, at);
-  UnseenSettings unseen;  // of any partition
+  UnseenSettings unseen;  // for any partition
   add_remarks(run, at, unseen, out);
   out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);

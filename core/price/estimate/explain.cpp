@@ -14,11 +14,11 @@ namespace {
 using backend::Work;
 using plan::Item;
 
-// By ORCH_GEMM, ORCH_ATTENTION, ...
+// Indexed by ORCH_GEMM, ORCH_ATTENTION, ...
 constexpr std::array kKindNames{"gemm", "attention", "memory",   "collective",
                                 "copy", "host",      "overhead", "overhead"};
 
-// How much of each hidden second sticks out: of the slower lane's, which hides the other.
+// The visible share of each hidden second: that of the slower lane, which covers the other.
 Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
   const double longest = hidden.longest(),
                share = longest > 0 ? exposed(hidden, open, overlap) / longest : 0;
@@ -27,7 +27,7 @@ Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
 
 struct Exposure {
   Lanes forward, backward;
-  Phases end;  // by what hides it
+  Phases end;  // visible shares at the end of a step, by what hides it
 
   Exposure(const Phases& p, double overlap)
       : forward(sticking_out(p.forward_hidden, p.forward_open, overlap)),
@@ -37,7 +37,7 @@ struct Exposure {
     end.late_gathers = sticking_out(p.late_gathers, p.forward_open, overlap);
   }
 
-  // Of an operation's passes, and of what it does at the end of a step.
+  // The visible number of an operation's passes, and of its executions at the end of a step.
   double passes(const orch_op& op) {
     if (op.hidden == ORCH_OPEN) return op.forward + op.recompute + op.backward;
     return op.forward * forward.of(op) + (op.recompute + op.backward) * backward.of(op);
@@ -56,7 +56,7 @@ std::string formula_of(const backend::Memory& item, const plan::Partition& parti
   return fmt::format("{} x {}; {}", item.formula, format_bytes(each.value), each.origin);
 }
 
-// Calls visit(block, op, count of the block in the stage) for what a stage does.
+// Calls visit(block, op, count of the block in the stage) for the operations of a stage.
 template <class F>
 void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
@@ -132,7 +132,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
 }
 
 void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {
-  // Stages between two boundaries hold the same items.
+  // Stages between two boundaries have the same items.
   std::set<std::int64_t> starts{0};
   for (const auto& item : work.memory) {
     starts.insert(item.first);

@@ -12,8 +12,8 @@ using plan::Fit;
 
 namespace {
 
-// From 66 runs on 384 A100: at 68 GB needed of 79, slack is half of what the share says; a run that
-// needs 73 fails.
+// From 66 runs on 384 A100: with 68 GB needed of 79, the slack is half of the share's value; a run
+// that needs 73 fails.
 constexpr double kOfTheRest = 0.63;
 constexpr double kLeast = 0.05;
 

@@ -14,29 +14,29 @@ namespace orch::estimate {
 
 namespace {
 
-// Several rings drive the cards of a node better than one: eight of them moved 59 Gbit/s where one
-// all-reduce over all GPUs was measured at 40.5 (A100 nodes of Jean Zay).
+// Several rings together use a node's network cards better than one: eight of them moved 59 Gbit/s
+// where one all-reduce over all GPUs was measured at 40.5 (A100 nodes of Jean Zay).
 constexpr double kTogether = 0.18;
 
-// How many times as long a rank takes for everything that cores do.
+// The factor by which a rank's work on the cores is slower than measured, because ranks share them.
 double crowd(const plan::Partition& partition, std::int64_t gpus) {
   if (partition.measured_ranks == 0) return 1;
   const auto ranks = std::min(partition.gpus_per_node, gpus);
   return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
 }
 
-// Products that are smaller than a cube of this side gain nothing by narrow numbers; a few times as
-// large ones some of it. Seen on H200s: 1.66 of 1.9 times at 4.5 such cubes, 1.74 at 12, 1.87
+// Products smaller than a cube of this side gain nothing from narrow number formats; products a few
+// times as large gain a part. Seen on H200s: 1.66 of 1.9 times at 4.5 such cubes, 1.74 at 12, 1.87
 // at 56.
 constexpr double kGainsNothing = 2048;
 
-// The share that products of a size have of what narrow numbers bring.
+// The share of a narrow format's gain that a product of this size reaches.
 double gained(const orch_op& op) {
   const double cubes = op.m * op.n * op.k / (kGainsNothing * kGainsNothing * kGainsNothing);
   return cubes <= 1 ? 0 : 1 - 1 / std::sqrt(cubes * std::sqrt(cubes));
 }
 
-// Powers are slow, and rings are few.
+// pow() is slow, and the numbers of rings are few: so results are cached.
 double raised(double sharing) {
   static const auto kKnown = [] {
     std::array<double, 17> all{};
@@ -94,9 +94,9 @@ double Price::flops_rate(const orch_op& op) const {
          (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
 }
 
-// Seconds of the memory for a product's three matrices, of which it gives one in 16 bits: longer
-// than its operations need where it has few rows or columns, as an expert's has (the roofline,
-// Williams et al. 2009).
+// Seconds of memory traffic for a product's three matrices, the result in 16 bits: longer than its
+// operations take where it has few rows or columns, as an expert's product does (the roofline
+// model, Williams et al. 2009).
 double Price::matrix_seconds(const orch_op& op) const {
   const double read = op.kernel == ORCH_WIDE ? 2 : narrow_;
   const double bytes = op.batch * (read * (op.m * op.k + op.k * op.n) + 2 * op.m * op.n);
@@ -120,7 +120,7 @@ double Price::memory_rate(const orch_op& op) const {
 }
 
 Price::Ring Price::ring(const orch_op& op) const {
-  // The GPUs that the fast links join, and all the cards of their nodes.
+  // The GPUs that the fast links join, and all the network cards of their nodes.
   const auto per_domain = partition_.domain();
   const double cards = partition_.network.bandwidth.value * static_cast<double>(per_domain) /
                        static_cast<double>(partition_.gpus_per_node);
@@ -131,22 +131,21 @@ Price::Ring Price::ring(const orch_op& op) const {
   if (gpus_ <= per_domain || inside >= op.group_size)
     return {false, local_bandwidth, 1, local.latency.value * crowd_, 1};
   const auto& network = partition_.network;
-  // A send is one plain message: it gets its share of the line, not what collectives reach of it.
-  // The ranks whose neighbour is on another node send at the same time.
+  // A send is one plain message: it gets its share of the link, not the efficiency of collectives.
+  // All ranks whose neighbour is on another node send at the same time.
   if (op.collective == ORCH_SEND) {
     const auto sharing = static_cast<double>(std::min(stride, per_domain));
     return {true, cards / sharing, sharing, network.latency.value, 1};
   }
-  // In an all-to-all each rank has something for every other one: nothing is handed on inside a
-  // node, and all its ranks share the network, which so many messages fill no better than one ring
-  // does.
+  // In an all-to-all each rank sends to every other one: nothing is combined inside a node, and all
+  // its ranks share the network, with one ring's efficiency because of the many messages.
   if (op.collective == ORCH_ALL_TO_ALL) {
     const auto sharing = static_cast<double>(per_domain);
     return {true, cards * network.efficiency.value / sharing, sharing, network.latency.value,
             static_cast<double>(inside)};
   }
-  // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node
-  // leave fewer rings to share its network.
+  // Every GPU of a node is in some group of this kind; the more ranks of a group are inside the
+  // node, the fewer rings share its network.
   const double sharing = static_cast<double>(per_domain) / static_cast<double>(inside);
   const double together = network.efficiency.value * raised(sharing);
   const double outside = cards * std::min(1.0, together) / sharing;
@@ -154,16 +153,16 @@ Price::Ring Price::ring(const orch_op& op) const {
           network.latency.value, static_cast<double>(inside)};
 }
 
-// Small all-reduces travel along trees: the latency counts once per level, both ways. Gathers and
-// scatters go around the ring, a part of the buffer after the other: once over the network for each
-// node (or domain), and within it for each of the others, as NCCL counts (tuning.cc).
+// Small all-reduces use trees: the latency counts once per level, in both directions. Gathers and
+// scatters go around the ring one part after the other: once over the network for each node (or
+// domain), and within it for each of the others, as in NCCL (tuning.cc).
 double Price::latency(const orch_op& op, const Ring& path) const {
   const auto levels =
       static_cast<double>(std::bit_width(static_cast<std::uint64_t>(op.group_size - 1)));
   const double hops = static_cast<double>(op.group_size - 1);
   const double between =
       path.crosses ? std::ceil(static_cast<double>(op.group_size) / path.inside) - 1 : 0;
-  // Less than one call: blocks that share a bucket share its latency.
+  // Can be below one call: blocks that share a bucket share its latency.
   const double calls = op.calls > 0 ? op.calls : 1;
   switch (op.collective) {
     case ORCH_ALL_REDUCE:
@@ -183,7 +182,7 @@ double Price::latency(const orch_op& op, const Ring& path) const {
 double Price::collective_seconds(const orch_op& op) const {
   if (op.group_size <= 1) return 0;
   const auto path = ring(op);
-  // Of an all-to-all, what is for the ranks of one's own node stays there, and is there sooner.
+  // In an all-to-all, the messages to ranks of the same node stay there, and arrive sooner.
   const auto size = static_cast<double>(op.group_size);
   const double share = op.collective == ORCH_ALL_TO_ALL && path.crosses
                            ? (size - path.inside) / size

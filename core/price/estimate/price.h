@@ -9,10 +9,10 @@
 
 namespace orch::estimate {
 
-// What one operation costs on a partition. It knows hardware, not backends.
+// The time of one operation on a partition. It knows hardware, not backends.
 class Price {
  public:
-  // gpus: how many the run uses; dtype: of its matrix products.
+  // gpus: number that the run uses; dtype: of its matrix products.
   Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype);
 
   // Seconds of one occurrence of the operation.
@@ -25,11 +25,11 @@ class Price {
            (op.kernel == ORCH_OF_EXPERTS ? efficiency.expert_floor : efficiency.host_floor).value;
   }
 
-  // The same in words: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".
+  // The same as text: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".
   std::string rate(const orch_op& op) const;
 
  private:
-  // How a group of ranks lies on the nodes, and the bandwidth its ring gets.
+  // The placement of a group's ranks on the nodes, and the bandwidth of its ring.
   struct Ring {
     bool crosses = false;  // leaves the node
     double bandwidth = 0;  // bytes/s of the slowest hop
@@ -50,9 +50,9 @@ class Price {
   const plan::Partition& partition_;
   std::int64_t gpus_;
   double peak_;
-  double wide_peak_;  // where narrow numbers are not used: attention, LM head, router
-  double narrow_;     // bytes of a number that products read
-  double crowd_;      // where ranks share cores: so many times as slow as measured
+  double wide_peak_;  // for operations without narrow formats: attention, LM head, router
+  double narrow_;     // bytes of a product's operand
+  double crowd_;      // where ranks share cores: slowdown relative to the measurement
 };
 
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.

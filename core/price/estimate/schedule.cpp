@@ -17,13 +17,13 @@ using plan::Phase;
 using plan::Run;
 using plan::Stretch;
 
-// What a step takes at one layout: so much for each micro-batch, and the rest.
+// The cost of a step in one layout: seconds per micro-batch, and the rest.
 struct StepCost {
   double micro_seconds = 0;
   double fixed_seconds = 0;
 };
 
-// Lays stretch after stretch until the samples are used up.
+// Appends stretch after stretch until the samples are used up.
 class Layer {
  public:
   Layer(const Run& run, const Estimate& estimate)
@@ -78,7 +78,8 @@ class Layer {
   std::vector<Stretch> stretches_;
 };
 
-// A phase of the ramp-up may need more memory than the full run: fewer ranks share its states.
+// A phase of the ramp-up may need more memory than the full run, because fewer ranks share its
+// states.
 void judge_phase(const Run& part, const Phase& phase, const Estimate& priced, Estimate& out) {
   if (priced.fit <= out.fit) return;
   out.fit = priced.fit;
@@ -92,8 +93,8 @@ StepCost step_cost(const Run& run, const Estimate& estimate) {
   return {estimate.micro_seconds, estimate.step_seconds - all};
 }
 
-// The whole training in stretches: the ramp-up cut where the number of nodes changes, then the full
-// batch. Each phase has its cost; the estimate is the full batch's.
+// The whole training as stretches: the ramp-up cut where the number of nodes changes, then the full
+// batch. Each phase has its own costs; the estimate is the full batch's.
 std::vector<Stretch> lay_out(const Run& run, std::span<const Phase> phases,
                              std::span<const StepCost> costs, const Estimate& estimate) {
   Layer layer(run, estimate);
@@ -140,14 +141,13 @@ void derive_rates(const Run& run, bool recompute, Estimate& out) {
   out.tokens_per_second = tokens / out.step_seconds;
   out.days_per_100b_tokens = 1e11 / tokens * out.step_seconds / kDay;
   if (run.batch.rampup) return train_ramp(run, out);
-  // As lay_out adds it up, to the last bit: searches and plans agree.
+  // The same arithmetic as in lay_out, to the last bit, so that searches and plans agree.
   const double seconds = run.samples() / batch * out.step_seconds;
   out.days_to_train = seconds / kDay;
   out.gpu_hours = seconds * (gpus + static_cast<double>(run.spare_gpus())) / 3600;
 }
 
-// Where rows of other software are nearer than those of the stack that prices it, the range holds
-// both.
+// Where rows of other software are nearer than those of the stack used, the range includes both.
 Status Estimator::add_others(const Run& run, const AskWork& ask, Estimate& out) {
   out.others.clear();
   const auto* chosen = plan::nearest_stack(run, place_.stacks);
@@ -181,7 +181,7 @@ Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {
     }
     const auto part = plan::run_in(run, phase);
     if (auto status = ask(part, part_); !status) return status;
-    const auto priced = estimate(part, part_, at);  // the software is that of the run
+    const auto priced = estimate(part, part_, at);  // with the stack of the whole run
     costs.push_back(step_cost(part, priced));
     judge_phase(part, phase, priced, out);
   }

@@ -16,19 +16,19 @@ namespace {
 
 using plan::Seen;
 
-// What no row of any machine had: experts, context parallelism, a number format. Assumed: as much
-// as a machine that nobody measured (core/plan/stack.cpp).
+// The doubt for features that no row of any machine had: experts, context parallelism, a number
+// format. Assumed: as for a machine that was never measured (core/plan/stack.cpp).
 constexpr double kUnseenAnywhere = 0.2;
 constexpr std::string_view kOwnKind[] = {"context_parallel", "dtype", "experts"};
-// How far the fixed costs of a machine that nobody measured are off: their doubt
+// The error of the fixed costs of a machine that was never measured: their doubt
 // (core/plan/tunable.cpp).
 constexpr double kFixedCosts = 0.5;
-// Experts of one model by one framework took from 0.65 to 1.8 of their time within a year
+// The same model with experts took from 0.65 to 1.8 of its time in one framework within a year
 // (Megatron-Bridge).
 constexpr double kMixtures = 0.15;
-constexpr double kWorthSaying = 1.5;  // times beyond
+constexpr double kWorthSaying = 1.5;  // factor beyond the measured range that is mentioned
 
-// The nearer of what the machine and the stack were measured with.
+// The smaller of the distances from the machine's and the stack's rows.
 plan::Distance distance_of(const plan::Run& run, const plan::Partition& at) {
   return plan::distance_of(run, at, at.seen.rows > 0 ? &at.seen : nullptr,
                            at.on && at.on->fitted() ? &at.on->seen : nullptr);
@@ -36,14 +36,14 @@ plan::Distance distance_of(const plan::Run& run, const plan::Partition& at) {
 
 using Telling = std::vector<TellingSetting>;
 
-// Rows that do not say it had it as nearly all do.
+// True if rows had the setting. Rows without the field had the usual value, as nearly all do.
 bool had(const Seen::Settings& settings, const TellingSetting& setting) {
   const auto found = settings.find(std::string(setting.name));
   if (found != settings.end()) return contains(found->second, setting.word);
   return setting.word == (setting.name == "context_parallel" ? "1" : "none");
 }
 
-// Whether rows said something of it, and another thing.
+// True if rows contain the field, but only other values.
 bool lacks(const Seen::Settings& settings, const TellingSetting& setting) {
   return settings.contains(std::string(setting.name)) && !had(settings, setting);
 }
@@ -56,7 +56,7 @@ bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSett
                              [&](const auto& each) { return has(each.stack->seen); });
 }
 
-// Settings that rows did not have: by the widest set of rows that lacks them.
+// Finds settings that rows did not have; reports each with the widest set of rows that lacks it.
 void find_unseen(const plan::Run& run, const plan::Partition& at, UnseenSettings& out) {
   Telling nowhere, not_of_stack, not_there, not_together;
   const auto both = at.seen.of_stack.find(at.on->name);
@@ -116,8 +116,8 @@ std::vector<TellingSetting> telling_settings(const plan::Run& run) {
 
 namespace {
 
-// Rows of this very machine decided what its software makes of it, though the machine has no fit of
-// its own: what was left over of them is what the software's spread says.
+// True if rows of this machine determined the factors of its software, though the machine has no
+// fit of its own: then the software's spread already contains the residuals.
 bool rows_of_stack(const plan::Run& run, const plan::Partition& at) {
   return at.on && run.cluster && at.seen.rows == 0 &&
          contains(at.on->seen.machines, plan::machine_of(run));

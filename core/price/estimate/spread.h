@@ -9,7 +9,8 @@
 
 namespace orch::estimate {
 
-inline constexpr double kNineOfTen = 1.645;  // of normal values lie within so many deviations
+inline constexpr double kNineOfTen = 1.645;  // nine of ten normally distributed values are within
+                                             // this many standard deviations
 
 // Standard deviations of log(measured / predicted).
 struct Spread {
@@ -17,16 +18,16 @@ struct Spread {
   double memory = 0;
 };
 
-// How far from the estimate a measurement may lie: what was left over where rows were fitted, wider
-// with the distance from them in GPUs, parameters, micro-batches and their tokens, and, on a
-// machine without rows, with the share of the step that is launches and other fixed costs.
+// The distance at which a measurement may lie from the estimate: the residuals of the fitted rows,
+// widened with the distance from them in GPUs, parameters, micro-batches and their tokens, and, on
+// a machine without rows, with the share of launches and other fixed costs in the step.
 Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share = 0);
 
-// Fills the 90 % ranges of step time and memory around their estimates.
+// Sets the 90 % ranges of step time and memory around their estimates.
 void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);
 
-// What a reader of an estimate wants to know that no row had: "dtype", "bf16". A model has experts,
-// "some" or "none"; what the strategy does not have is not in it.
+// A property of a run that readers of an estimate want to know if no row had it: "dtype", "bf16".
+// For experts the value is "some" or "none"; settings that the strategy does not have are left out.
 struct TellingSetting {
   std::string_view name;
   std::string word;
@@ -36,17 +37,17 @@ struct TellingSetting {
 };
 std::vector<TellingSetting> telling_settings(const plan::Run& run);
 
-// What no row had of a run's settings. Most runs of a plan have the same settings as the run
-// before: it is found anew where they change.
+// The settings of a run that no row had. Most runs of a plan have the same settings as the run
+// before: recomputed only on changes.
 struct UnseenSettings {
   const plan::Partition* at = nullptr;
   std::vector<TellingSetting> settings;
   std::vector<std::string> remarks;
-  std::vector<double> doubts;  // that each adds to the spread of the time
+  std::vector<double> doubts;  // what each adds to the spread of the time
 };
 
-// Says which software the estimate is of and how far it is from any row; settings that no row had
-// widen the range of the time.
+// Adds remarks on the software of the estimate and on its distance from measured rows; settings
+// that no row had widen the range of the time.
 void add_remarks(const plan::Run& run, const plan::Partition& at, UnseenSettings& unseen,
                  plan::Estimate& out);
 

@@ -12,7 +12,7 @@ namespace {
 
 using backend::Work;
 
-// "optimizer states" of "optimizer states: layers".
+// "optimizer states" for "optimizer states: layers".
 std::string kind_of(std::string_view name) { return std::string(name.substr(0, name.find(": "))); }
 
 void never(orch_op& op) { op.forward = op.recompute = op.backward = op.step = 0; }
@@ -22,7 +22,7 @@ void never(Work& work, std::uint32_t kind) {
     if (op.data.kind == kind) never(op.data);
 }
 
-// The same work in columns that every tile divides.
+// The same work with columns padded to whole tiles.
 void fill_tiles(Work& work) {
   constexpr double kColumns = 4096;
   for (auto& op : work.ops)
@@ -34,7 +34,7 @@ void compute_once(Work& work) {
   for (auto& op : work.ops) op.data.recompute = 0;
 }
 
-// The counts of the blocks that `which` is true for, averaged over the stages.
+// Replaces the counts of the blocks for which `which` is true by their average over the stages.
 template <class Which>
 void share_evenly(Work& work, Which which) {
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
@@ -48,8 +48,8 @@ void share_evenly(Work& work, Which which) {
   }
 }
 
-// Splits each block in two: what happens per micro-batch stays where it was, and what happens once
-// per step is in blocks of its own behind.
+// Splits each block in two: operations per micro-batch stay, operations once per step move to a
+// block of their own behind.
 void part_by_phase(Work& work) {
   const auto blocks = work.blocks.size(), ops = work.ops.size();
   work.ops.reserve(2 * ops);
@@ -128,7 +128,7 @@ void Without::apply(Work& work) const {
   if (has("partition"))
     share_evenly(work, [&](std::size_t b) { return work.blocks[b].name == "layer"; });
   if (has("slowest stage")) level_stages(work);
-  // Interleaved without end, a pipe takes no time to fill.
+  // With infinitely many interleaved chunks, a pipe takes no time to fill.
   if (has("bubble")) work.chunks = std::numeric_limits<std::int64_t>::max();
 }
 

@@ -10,14 +10,14 @@
 
 namespace orch::estimate {
 
-// Ingredients of an estimate that are left out, so that one can see what they are worth.
+// Parts of an estimate that are left out, to show what they are worth.
 class Without {
  public:
   Without() = default;
 
-  // Operations, blocks and memory by their names, whatever the case; "optimizer states" is also
-  // "optimizer states: layers". Besides, words for what is no single operation: see words(). A name
-  // that is neither a word nor among the known ones is an error with a guess.
+  // Accepts operations, blocks and memory by their names, ignoring case; "optimizer states" also
+  // means "optimizer states: layers". Besides, keywords for what is not a single operation: see
+  // words(). A name that is neither a keyword nor known is an error with a suggestion.
   static Result<Without> from(const std::vector<std::string>& names,
                               const std::set<std::string>& known);
 
@@ -34,16 +34,16 @@ class Without {
   bool empty() const { return names_.empty(); }
   bool has(const std::string& name) const { return names_.contains(name); }
 
-  // Takes them out of the work, which must have been asked for with its names.
+  // Removes them from the work, which must have names.
   void apply(backend::Work& work) const;
 
  private:
   bool names(std::string_view name) const;
 
-  std::set<std::string> names_;  // in small letters
+  std::set<std::string> names_;  // in lower case
 };
 
-// The names that Without knows of a work.
+// Adds the names that a work contains.
 void add_names(const backend::Work& work, std::set<std::string>& names);
 
 }  // namespace orch::estimate

@@ -42,7 +42,7 @@ std::int64_t count(const Json& json, const char* key) {
   return value;
 }
 
-// Rows of a list, whose numbers are all above 0.
+// Reads the rows of a list, whose numbers must all be above 0.
 template <class Row>
 std::vector<Row> rows_of(const Json& list) {
   for (const auto& row : list)
@@ -94,7 +94,7 @@ Result<Measurement> parse_measurement(const std::string& text, const std::string
     const auto json = parse_json(text);
     if (json.is_discarded()) throw std::runtime_error("is not JSON");
     return read(json);
-  } catch (const std::exception& error) {  // of nlohmann, or of ours
+  } catch (const std::exception& error) {  // nlohmann's or our own
     return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};
   }
 }

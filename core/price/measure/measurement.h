@@ -18,7 +18,7 @@ struct Product {
   double flops() const { return 2 * m * n * k * batch; }
 };
 
-// An operation that passes over memory.
+// A memory-bound operation.
 struct Pass {
   std::string op;
   double elements = 0;
@@ -26,13 +26,13 @@ struct Pass {
   double seconds = 0;
 };
 
-// So many bytes that went somewhere, or operations, and how long they took.
+// An amount of bytes or operations, and the seconds that it took.
 struct Point {
   double amount = 0;
   double seconds = 0;
 };
 
-// The layer whose memory-bound parts were measured.
+// The layer whose memory-bound operations were measured.
 struct MeasuredLayer {
   std::int64_t hidden = 0, heads = 0, seq = 0, vocab = 0, micro_batch = 0;
 
@@ -40,29 +40,29 @@ struct MeasuredLayer {
   double params() const { return model().layer_params(); }
 };
 
-// What orch-measure says: what a rank gets of a machine while so many of them work.
+// The output of orch-measure: what one rank reaches on a machine while `ranks` of them work.
 struct Measurement {
   std::string device;  // "cpu", "cuda"
-  std::string name;    // of the GPU
+  std::string name;    // the GPU's name
   std::string torch;   // LibTorch's version
   std::int64_t ranks = 1;
-  std::int64_t threads = 1;       // of a rank
-  std::int64_t best_threads = 1;  // with which products are fastest
-  double memory = 0;              // bytes of the device, or of the machine
+  std::int64_t threads = 1;       // threads per rank
+  std::int64_t best_threads = 1;  // the number at which products are fastest
+  double memory = 0;              // bytes of the device's, or of the machine's memory
   double context = 0;             // bytes of a process before its first tensor
-  double communicator = 0;        // bytes that a group of ranks takes
-  double launch_seconds = 0;      // of an operation on nothing
+  double communicator = 0;        // bytes that a group of ranks allocates
+  double launch_seconds = 0;      // of an empty operation
   std::vector<Product> products;
   std::vector<Product> attention;
   MeasuredLayer layer;
   std::vector<Pass> passes;
   std::vector<Point> all_reduce;
-  std::vector<Point> copies;  // between host and device, both ways
+  std::vector<Point> copies;  // between host and device, in both directions
 
   const Pass* pass(const std::string& op) const;
 };
 
-// A number that cannot be (negative, not finite, no time at all) is an error.
+// An impossible number (negative, not finite, zero time) is an error.
 Result<Measurement> parse_measurement(const std::string& text, const std::string& place);
 
 }  // namespace orch::measure

@@ -10,7 +10,7 @@
 namespace orch::measure {
 
 Line fit_line(std::span<const Point> points) {
-  // Weights 1 / seconds^2 make the errors relative.
+  // Weights of 1 / seconds^2 make the errors relative.
   double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
   for (const auto& [x, y] : points) {
     const double weight = 1 / (y * y);
@@ -41,9 +41,9 @@ double best_rate(std::span<const Product> products) {
 
 namespace {
 
-constexpr double kOpsPerPass = 20;      // of a layer, besides its products
-constexpr double kProductsPerPass = 6;  // of a layer: four forward, eight backward
-constexpr double kUsable = 0.75;        // of a machine's memory: others need some as well
+constexpr double kOpsPerPass = 20;      // per layer, besides its products
+constexpr double kProductsPerPass = 6;  // per layer: four forward, eight backward
+constexpr double kUsable = 0.75;        // share of a machine's memory: other processes need some
 
 std::vector<Product> of_type(const std::vector<Product>& all, std::string_view dtype) {
   std::vector<Product> out;
@@ -68,7 +68,7 @@ Line line_of(const std::vector<Product>& products) {
   return fit_line(points);
 }
 
-// Writes constants with one beginning of their origins.
+// Writes constants whose origins have the same beginning.
 class Writer {
  public:
   Writer(plan::Partition& to, std::string where) : to_(to), where_(std::move(where)) {}
@@ -83,7 +83,7 @@ class Writer {
   std::string where_;
 };
 
-// A CPU's peak is what its best product reaches; a GPU's datasheet is better, where there is one.
+// The peak of a CPU is the rate of its best product; a GPU uses its datasheet, if there is one.
 void set_products(const Measurement& measured, const Writer& out) {
   const bool cpu = measured.device == "cpu";
   auto& gpu = out.to().gpu;
@@ -93,7 +93,7 @@ void set_products(const Measurement& measured, const Writer& out) {
     if (products.empty() || (!cpu && gpu.peak(dtype).value > 0)) continue;
     out.set(gpu.peaks[dtype], best_rate(products), "the fastest matrix product");
   }
-  // Our trainers multiply 16 bits in fp32 there.
+  // On CPUs our trainers multiply 16-bit numbers in fp32.
   if (cpu && gpu.peak("fp32").value > 0 && of_type(measured.products, "bf16").empty())
     out.set(gpu.peaks["bf16"], gpu.peak("fp32").value,
             "as fp32, in which trainers multiply on a CPU");
@@ -125,14 +125,14 @@ struct Rate {
   std::string how;
 };
 
-// Bytes that are charged for a pass, over its time.
+// The bytes that an estimate counts for a pass, divided by its measured time.
 Rate charged_rate(const Measurement& measured, const char* op, double bytes, const char* how) {
   const auto* pass = measured.pass(op);
   return pass && bytes > 0 ? Rate{bytes / pass->seconds, how} : Rate{};
 }
 
-// The bandwidth is the largest of the rates, so that all are shares of it: on a CPU small tensors
-// stay in caches.
+// The bandwidth is the largest of the rates, so that all others are shares of it: on a CPU small
+// tensors stay in caches.
 void set_memory(const Measurement& measured, const Charged& charged, const Writer& out) {
   auto& efficiency = out.to().efficiency;
   const auto* copy = measured.pass("copy");

@@ -14,32 +14,32 @@ struct Line {
   double per_unit = 0;
 };
 
-// The line whose relative errors have the smallest squares; neither part is negative. With one
-// point, all of it is per unit.
+// The line with the least squares of relative errors; neither part is negative. With one point, the
+// fixed part is 0.
 Line fit_line(std::span<const Point> points);
 
-// What a ring of ranks gets, by the estimator's formula: an all-reduce of n ranks takes the latency
-// twice for each level of a tree, and sends 2 (n - 1) / n of its bytes.
+// Latency and bandwidth of a ring of ranks, by the estimator's formula: an all-reduce of n ranks
+// takes the latency twice for each level of a tree, and sends 2 (n - 1) / n of its bytes.
 struct RingFit {
   double latency = 0;    // seconds
   double bandwidth = 0;  // bytes/s
 };
 RingFit fit_all_reduce(std::span<const Point> points, std::int64_t ranks);
 
-// FLOP/s of the fastest.
+// FLOP/s of the fastest product.
 double best_rate(std::span<const Product> products);
 
-// Bytes that estimates charge for what was measured: by them, seconds become bandwidths. 0: not
-// known, and nothing is said about such kernels.
+// The bytes that estimates count for the measured kernels, which turn seconds into bandwidths. 0:
+// unknown, and no constant is set for such kernels.
 struct Charged {
-  double element_wise = 0;  // of a layer's norms and activations, forward and backward
-  double softmax = 0;       // of its scores
+  double element_wise = 0;  // for a layer's norms and activations, forward and backward
+  double softmax = 0;       // for its scores
   double cross_entropy = 0;
-  double optimizer = 0;  // of a step of AdamW, for each parameter
+  double optimizer = 0;  // for a step of AdamW, per parameter
 };
 
-// The base with every constant that the measurement speaks of; `where` begins their origins:
-// "measured on Neoverse-N1 x 2, 2026-11-15".
+// The base partition with every constant that was measured; `where` begins their origins: "measured
+// on Neoverse-N1 x 2, 2026-11-15".
 plan::Partition measured_partition(const Measurement& measured, const Charged& charged,
                                    plan::Partition base, const std::string& where);
 

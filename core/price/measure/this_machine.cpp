@@ -21,7 +21,7 @@ std::string value_of(const std::string& text, std::string_view key) {
   return {};
 }
 
-// Arm's cores have no names in /proc, only numbers (of implementer 0x41, Arm itself).
+// Arm's cores have only numbers in /proc, not names (implementer 0x41 is Arm itself).
 std::string arm_name(const std::string& implementer, const std::string& part) {
   static const std::map<std::string, std::string> names{
       {"0xd08", "Cortex-A72"},  {"0xd0b", "Cortex-A76"},  {"0xd0c", "Neoverse-N1"},
@@ -39,7 +39,7 @@ std::string cpu_name(const fs::path& root) {
   return part.empty() ? "CPU" : arm_name(value_of(*text, "CPU implementer"), part);
 }
 
-// By model, of the driver.
+// The driver's GPUs: model and count.
 std::map<std::string, int> gpus(const fs::path& root) {
   std::map<std::string, int> out;
   for (const auto& gpu : entries_of(root / "proc/driver/nvidia/gpus")) {

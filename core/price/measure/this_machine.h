@@ -7,8 +7,8 @@
 
 namespace orch::measure {
 
-// What makes measurements of two machines comparable: "Neoverse-N1 x 2", "NVIDIA H200 x 8, AMD EPYC
-// 9654 x 192". root: for tests.
+// A description of the machine by which measurements can be compared: "Neoverse-N1 x 2", "NVIDIA
+// H200 x 8, AMD EPYC 9654 x 192". root: for tests.
 std::string describe(std::size_t cores, const fs::path& root = "/");
 
 }  // namespace orch::measure

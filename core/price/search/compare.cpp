@@ -11,11 +11,11 @@
 namespace orch::search {
 namespace {
 
-constexpr double kNegligible = 0.02;  // of the sum of all differences
+constexpr double kNegligible = 0.02;  // share of the sum of all differences
 constexpr std::size_t kMost = 6;
 constexpr std::string_view kEnd = "end of step: ";
 
-// Items are called "block: operation", or "end of step: block: operation".
+// Items have names such as "block: operation" or "end of step: block: operation".
 std::string part_of(const plan::Item& item) {
   const bool end = std::string_view(item.name).starts_with(kEnd);
   if (item.kind == "gemm" || item.kind == "attention") return "compute";

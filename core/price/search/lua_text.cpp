@@ -13,7 +13,7 @@
 namespace orch::search {
 namespace {
 
-// A Lua string that reads back as exactly these bytes.
+// Quotes bytes as a Lua string that reads back as exactly these bytes.
 std::string lua_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -68,7 +68,7 @@ std::string list(const std::vector<std::string>& texts) {
   return "{ " + join(strings, ", ") + " }";
 }
 
-// What a partition's job, and a strategy over it, may have.
+// The fields of a partition's job, or of a strategy's, that differ from `over`.
 void add_surroundings(const plan::Slurm& job, Fields& to) {
   Fields environment;
   for (const auto& [name, value] : job.environment)
@@ -111,8 +111,8 @@ std::string model_lua(const plan::Model& model) {
   return fmt::format("{} {}", model.family, fields.text());
 }
 
-// What is not as by default; a list where several values are asked for. A field that differs
-// without being swept follows from those that are.
+// The fields of `training` that differ from their defaults; a list where several values are given.
+// A field that varies without being in the sweep is derived from those that are.
 std::string training_lua(const plan::Experiment& experiment) {
   Fields fields;
   for (const auto& field : plan::training_fields()) {
@@ -185,7 +185,7 @@ Fields settings(const plan::Run& run, const std::string& stack) {
   return fields;
 }
 
-// The strategy without the batch, which an experiment has in a section of its own.
+// The strategy without the batch, which has its own section in an experiment.
 std::string asked_lua(const plan::Run& run, const plan::Experiment& experiment,
                       const plan::AskedStrategy& asked) {
   auto fields = settings(run, asked.stack.empty() ? experiment.stack : asked.stack);

@@ -9,12 +9,12 @@ namespace {
 using plan::Field;
 using plan::Value;
 
-// A lock only where a function of the experiment may be called.
+// Locks only if a function of the experiment may be called.
 std::unique_lock<std::mutex> lock_functions(const Space& space, const Part& part) {
   return part.functions ? std::unique_lock(space.functions()) : std::unique_lock<std::mutex>();
 }
 
-// Near the golden section, where leaps fill a circle most evenly, and with no divisor in common.
+// A step size near the golden section, which visits a cycle most evenly, coprime to its length.
 std::size_t leap(std::size_t size) {
   auto length = std::max<std::size_t>(1, size * 618 / 1000);
   while (std::gcd(length, size) > 1) ++length;
@@ -121,7 +121,7 @@ void Maker::make_settings() {
     auto& held = held_[i];
     const auto& setting = part_.settings[i];
     held.at = 0;
-    if (held.setting && !setting.depends_on_layout) continue;  // as in the last block
+    if (held.setting && !setting.depends_on_layout) continue;  // unchanged since the last block
     held.setting = &setting;
     held.points = points_of(setting, run_);
   }

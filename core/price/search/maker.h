@@ -10,7 +10,7 @@
 
 namespace orch::search {
 
-// Makes the configurations of one part, one at a time, in one run that changes from each to the
+// Makes the configurations of one part, one at a time, by changing a single run from each to the
 // next. One per thread; the functions of an experiment are called under the space's lock.
 class Maker {
  public:
@@ -18,29 +18,32 @@ class Maker {
   Maker(const Maker&) = delete;
   Maker& operator=(const Maker&) = delete;
 
-  // Combinations of the values that the experiment lists, and shapes for each.
+  // The number of combinations of values that the experiment lists; each is combined with every
+  // shape.
   std::uint64_t bases() const { return bases_; }
   std::uint32_t shapes() const;
 
-  // The layouts of one base and shape that arithmetic allows: ranks that multiply to the GPUs,
-  // tensor parallel that divides the heads, stages for every layer, batches without a rest.
+  // The layouts of one base and shape that are arithmetically possible: the product of ranks is the
+  // number of GPUs, tensor parallel divides the heads, every stage has a layer, batches divide
+  // evenly.
   std::vector<Block> blocks(std::uint64_t base, std::uint32_t shape);
 
-  // How many configurations a block has; the block becomes the current one.
+  // Makes the block the current one and returns its number of configurations.
   std::uint64_t start(const Block& block);
-  // Goes to the inner-th configuration of the block, or to the next one (false: there is none).
+  // Goes to the configuration number `inner` of the block, or to the next one (false: there is
+  // none).
   void seek(std::uint64_t inner);
   bool next();
 
   const plan::Run& run() const { return run_; }
   std::uint64_t inner() const { return inner_; }
-  // What went wrong in a function of the experiment, or with a value that it gave.
+  // Errors of the experiment's functions, and errors in the values that they returned.
   const std::vector<Error>& problems() const { return problems_; }
-  // What the user's own rules say against the current configuration.
+  // Adds the user's constraints that the current configuration breaks.
   void check_constraints(std::vector<Error>& reasons);
 
  private:
-  struct Held {  // the settings of the current block, and which point each is at
+  struct Held {  // a setting of the current block, and its current point
     const Setting* setting = nullptr;
     std::vector<std::vector<plan::Value>> points;
     std::size_t at = 0;
@@ -52,13 +55,13 @@ class Maker {
   void add_batches(Block block, std::vector<Block>& blocks);
   void make_settings();
   void apply(const Held& held);
-  void fill_placeholders();  // from the settings of the run
-  void resolve();            // the run from the placeholders
+  void fill_placeholders();  // from the run's settings
+  void resolve();            // makes the run from the placeholders
 
   const Space& space_;
   const Part& part_;
   std::uint32_t index_;
-  plan::Experiment own_;  // the part's experiment; its placeholders are written to
+  plan::Experiment own_;  // a copy of the part's experiment with placeholders to write to
   plan::Frame frame_;
   plan::Resolver resolver_;
   std::vector<std::size_t> points_;
@@ -69,18 +72,18 @@ class Maker {
   std::uint64_t inner_ = 0;
 };
 
-// One for each part. All from the beginning: functions are copied by the thread that owns the space
-// alone.
+// One maker for each part. All are made at the beginning, because the experiment's functions may be
+// copied only by the thread that owns the space.
 std::vector<std::unique_ptr<Maker>> makers_of(const Space& space);
 
-// Walks through the blocks of a space, in leaps through all layouts of a shape, so that a search
-// that is interrupted has seen some of each kind. Shared by threads: whoever is free takes the
-// next.
+// Iterates over the blocks of a space, in leaps through all layouts of a shape, so that an
+// interrupted search has seen some of each kind. Shared by threads: a free thread takes the next
+// block.
 class Cursor {
  public:
   explicit Cursor(const Space& space) : makers_(makers_of(space)) {}
 
-  bool next(Block& block);  // false: there are no more
+  bool next(Block& block);  // false: no more blocks
 
  private:
   bool next_row();
@@ -93,7 +96,7 @@ class Cursor {
   std::vector<Block> row_;
   std::size_t at_ = 0;
   std::size_t leap_ = 1;
-  std::uint64_t ordinal_ = 0;  // of the row's first
+  std::uint64_t ordinal_ = 0;  // of the row's first block
 };
 
 }  // namespace orch::search

@@ -74,7 +74,7 @@ std::vector<Score> TopList::sorted() const {
   return scores;
 }
 
-// As good in everything, and better in something or first in place.
+// True if a is as good in everything, and better in something or earlier in the space.
 bool Front::beats(const Score& a, const Score& b) const {
   if (a.days > b.days || a.memory > b.memory || (gpu_hours_ && a.gpu_hours > b.gpu_hours))
     return false;

@@ -11,31 +11,31 @@
 
 namespace orch::search {
 
-// What a search remembers of a configuration: enough to rank it, and where to find it again.
+// What a search stores of a configuration: enough to rank it, and to find it again.
 struct Score {
-  double days = 0;       // to train
-  double gpu_hours = 0;  // to train
+  double days = 0;       // to train on all tokens
+  double gpu_hours = 0;  // to train on all tokens
   double memory = 0;     // peak, bytes
-  double headroom = 0;   // share of the usable memory that stays free
-  plan::Timing timing;   // of the days
+  double headroom = 0;   // free share of the usable memory
+  plan::Timing timing;   // for comparing days
   Place place;
 };
 
 Score score_of(const plan::Estimate& estimate, const plan::Partition* machine, const Place& place);
 
-// Orders without equals: what is the same in all that counts is ordered by its place, so that the
-// result does not depend on who came first.
+// Strict orders: configurations that are equal in all that counts are ordered by their place in the
+// space, so that the result does not depend on the threads' timing.
 bool faster(const Score& a, const Score& b);
 bool cheaper(const Score& a, const Score& b);
 bool roomier(const Score& a, const Score& b);
 using Order = bool (*)(const Score&, const Score&);
 
-// The best so many by an order, of which a block gives but one.
+// The best N configurations by an order, at most one of each block.
 class TopList {
  public:
   TopList(Order before, std::size_t size) : before_(before), size_(size) {}
 
-  bool wants(const Score& score) const;  // also of the block's best so far
+  bool wants(const Score& score) const;  // compares with the block's best so far, too
   void offer(const Score& score);
   void end_block();
   void merge(const TopList& other);
@@ -48,18 +48,19 @@ class TopList {
 
   Order before_;
   std::size_t size_;
-  std::vector<Score> heap_;  // the worst at its top
+  std::vector<Score> heap_;  // the worst is at the top
   std::optional<Score> of_block_;
 };
 
-// Configurations that no other one beats in days and memory (and GPU-hours, where they count)
-// without being worse in another. Of equals the first in place stays.
+// The Pareto front: configurations for which no other one is better in days and memory (and
+// GPU-hours, where they count) without being worse in one of them. Among equals the first in the
+// space is kept.
 class Front {
  public:
   explicit Front(bool gpu_hours) : gpu_hours_(gpu_hours) {}
 
   bool wants(const Score& score) const;
-  void add(const Score& score);  // what it beats leaves
+  void add(const Score& score);  // removes those that it beats
   void merge(const Front& other);
   std::vector<Score> sorted() const;  // by days
 
@@ -68,19 +69,19 @@ class Front {
 
   bool gpu_hours_;
   std::vector<Score> scores_;
-  mutable std::size_t last_ = 0;  // what beat the last one likely beats the next one
+  mutable std::size_t last_ = 0;  // the one that beat the last score likely beats the next one
 };
 
-// The best layouts, each at its best settings, by time and GPU-hours; the fastest of each part of
-// the space; and the front. A configuration is offered in two steps, so that costly questions are
-// asked only of those that would be kept.
+// The best layouts, each with its best settings, by time and GPU-hours; the fastest of each part of
+// the space; and the front. A configuration is offered in two steps, so that expensive questions
+// are asked only about those that would be kept.
 class Ranking {
  public:
   Ranking(std::size_t size, bool gpu_hours);
 
   bool wants(const Score& score) const;
   void add(const Score& score);
-  void end_block();  // the next score is of another layout
+  void end_block();  // the next score belongs to another layout
   void merge(const Ranking& other);
 
   std::vector<Score> fastest() const { return lists_[0].sorted(); }
@@ -92,7 +93,7 @@ class Ranking {
  private:
   bool leads_part(const Score& score) const;
 
-  std::array<TopList, 2> lists_;  // by time, GPU-hours
+  std::array<TopList, 2> lists_;  // by time, by GPU-hours
   Front front_;
   std::map<std::uint32_t, Score> parts_;
 };

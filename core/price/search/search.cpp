@@ -16,9 +16,10 @@
 namespace orch::search {
 namespace {
 
-constexpr std::size_t kRemembered = 1000;  // layouts, so that ties can be counted
+constexpr std::size_t kRemembered = 1000;  // layouts that are stored, so that ties can be counted
 constexpr std::uint64_t kBetweenLooks = 256;
-constexpr double kSlow = 2;  // times as long as the best: of no use, whatever memory it leaves
+constexpr double kSlow = 2;  // a configuration that takes this many times as long as the best is
+                             // useless, whatever memory it leaves free
 
 using Clock = std::chrono::steady_clock;
 
@@ -26,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What the threads share.
+// State that the threads share.
 struct Shared {
   Shared(const Space& all, const backend::Backends& loaded, const Options& asked)
       : space(all), backends(loaded), options(asked), cursor(all) {}
@@ -38,7 +39,7 @@ struct Shared {
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> evaluated = 0;
   std::atomic<double> best_days = 0;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   unsigned running = 0;
   Errors errors;
@@ -50,13 +51,13 @@ struct Shared {
   }
 };
 
-// A ramp-up that begins on fewer nodes costs what it costs there; without one the estimate of the
-// full layout has said all.
+// A ramp-up that begins on fewer nodes has other costs there; without one, the estimate of the full
+// layout is complete.
 bool needs_schedule(const plan::Run& run) {
   return run.batch.rampup && run.batch.rampup->fewer_nodes;
 }
 
-// More than one number of GPUs makes their hours a question of their own.
+// True if the number of GPUs varies: then GPU-hours rank separately from days.
 bool several_gpu_counts(const Space& space) {
   for (const auto& part : space.parts())
     for (const auto* fields :
@@ -67,15 +68,16 @@ bool several_gpu_counts(const Space& space) {
   return false;
 }
 
-// Blocks with one key are about one question; keys that differ may be (models of nearly one size).
+// Blocks with the same key belong to one question; different keys may, too (models of nearly one
+// size).
 using Key = std::tuple<std::size_t, std::int64_t, const plan::Partition*>;
 
 struct Rankings {
-  Ranking within, over;  // what keeps the budget, and what does not
+  Ranking within, over;  // within the budget, and over it
 };
 using ByKey = std::map<Key, Rankings>;
 
-// One thread's share of the work. It holds all that an evaluation needs, so that none allocates.
+// One thread's share of the work. It owns all buffers of an evaluation, so that none allocates.
 class Worker {
  public:
   Worker(Shared& shared, std::size_t remembered, bool gpu_hours)
@@ -169,8 +171,8 @@ class Worker {
     if (!closest_ || roomier(score, *closest_)) closest_ = score;
   }
 
-  // The field of the first problem, as a plan would find them: what holds for every backend, then
-  // what this one says; null: the run passes.
+  // The field of the first problem in the order of a plan: checks for every backend, then this
+  // backend's; null: the run passes.
   const std::string* problem(const Maker& maker) {
     reasons_here_ = maker.problems();
     warnings_.clear();
@@ -200,7 +202,8 @@ class Worker {
     ++reason.count;
   }
 
-  // The user's functions are asked of the few that would be kept, one thread at a time.
+  // Calls the user's functions only for the few configurations that would be kept, one thread at a
+  // time.
   bool holds(Maker& maker, const plan::Estimate& estimate, const Place& place) {
     reasons_here_.clear();
     maker.check_constraints(reasons_here_);
@@ -231,13 +234,13 @@ class Worker {
   backend::Tally tally_;
   const Rankings fresh_;
   ByKey rankings_;
-  Rankings* ranking_ = nullptr;  // of the block
+  Rankings* ranking_ = nullptr;  // for the current block
   std::uint64_t rejected_ = 0, oom_ = 0, fitting_ = 0, kept_ = 0;
   std::map<std::string, Reason> reasons_;
   std::optional<Score> closest_;
 };
 
-// Waits for the threads, tells how far they are, and stops them when asked to.
+// Waits for the threads, reports their progress, and stops them on request.
 void watch(Shared& shared, double total, Clock::time_point start) {
   const auto& options = shared.options;
   auto next_report = options.every;
@@ -252,7 +255,7 @@ void watch(Shared& shared, double total, Clock::time_point start) {
   }
 }
 
-// The fastest of each strategy: of those that keep the budget, or else of the others.
+// The fastest of each strategy: among those within the budget, or else among the others.
 std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
   std::map<std::string, Score> best;
   for (const auto* ranking : {&rankings.within, &rankings.over}) {
@@ -262,7 +265,7 @@ std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
       const auto [place, fresh] = here.try_emplace(name, score);
       if (!fresh && faster(score, place->second)) place->second = score;
     }
-    best.merge(here);  // what exists already stays
+    best.merge(here);  // entries that exist already are kept
   }
   std::vector<Score> scores;
   for (const auto& [name, score] : best) scores.push_back(score);
@@ -287,7 +290,7 @@ Lists lists_of(const Space& space, const Rankings& rankings, std::size_t top) {
   return lists;
 }
 
-// Machines in the order of the experiment, whichever was found first.
+// Sorted by machine in the order of the experiment, not in the order in which they were found.
 std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::size_t top) {
   std::vector<std::pair<Place, const Rankings*>> all;
   for (const auto& [key, rankings] : by_key)

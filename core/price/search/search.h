@@ -20,63 +20,65 @@ struct Progress {
 };
 
 struct Options {
-  unsigned threads = 0;               // 0: as many as there are cores
+  unsigned threads = 0;               // 0: one per core
   std::size_t top = 10;               // entries of each list
   double every = 0.2;                 // seconds between calls of progress
-  std::function<bool()> interrupted;  // asked now and then, by the caller's thread
+  std::function<bool()> interrupted;  // checked regularly, by the caller's thread
   std::function<void(const Progress&)> progress;
-  // Asked of a configuration that would be kept, besides the experiment's own constraints; one
-  // thread at a time.
+  // An additional condition besides the experiment's constraints, asked for configurations that
+  // would be kept; one thread at a time.
   std::function<Result<bool>(const plan::Run&, const plan::Estimate&)> accept;
 };
 
-// Why configurations were rejected: how often by what, and one of them.
+// Why configurations were rejected: a count per reason, and an example.
 struct Reason {
   double count = 0;
   Place example;
 };
 
-// The best layouts about one question (core/plan/tie.h: a size, a sequence length, a machine), each
-// at its best settings; and the front over all of its configurations.
+// The best layouts for one question (core/plan/tie.h: a size, a sequence length, a machine), each
+// with its best settings; and the front over all of its configurations.
 struct Lists {
-  bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
+  bool keeps_budget = true;  // false: no configuration does, and the lists contain ones over it
   std::vector<Score> fastest, cheapest, front;
-  std::vector<Score> roomiest;    // of the front, what takes at most twice as long as the best
-  std::vector<Score> strategies;  // the fastest of each, within the budget where one is
+  std::vector<Score> roomiest;    // the part of the front that takes at most twice as long as the
+                                  // best
+  std::vector<Score> strategies;  // the fastest of each strategy, within the budget if possible
 };
 
-// What a search found. The same for any number of threads, unless it was interrupted.
+// The result of a search. The same for any number of threads, unless it was interrupted.
 struct Found {
-  double space = 0;      // configurations that arithmetic allows
-  double evaluated = 0;  // checked, and priced where the check let them pass
+  double space = 0;      // number of arithmetically possible configurations
+  double evaluated = 0;  // checked, and estimated if the check passed
   double rejected = 0;   // by a check
-  double oom = 0;        // priced, and too large for the memory
+  double oom = 0;        // estimated, and too large for the memory
   double fitting = 0;
-  double within_budget = 0;  // of those that fit, before constraints
+  double within_budget = 0;  // part of fitting, before constraints
   double seconds = 0;
   bool complete = true;
 
   std::vector<Lists>
-      questions;  // those about which something fits, as plan::questions_of orders them
+      questions;  // those with a configuration that fits, in the order of plan::questions_of
   std::map<std::string, Reason> reasons;  // by field
-  std::vector<Score> closest;  // the nearest to fitting (GPU and host), where nothing fits
+  std::vector<Score> closest;             // the nearest to fitting (GPU and host), if nothing fits
 
   bool empty() const { return questions.empty(); }
-  bool keeps_budget() const;              // about some question, or there is nothing to keep it
-  std::vector<Score> strategies() const;  // the fastest of each, question by question
+  bool keeps_budget() const;              // for at least one question, or there is none
+  std::vector<Score> strategies() const;  // the fastest of each strategy, question by question
 };
 
-// How many configurations the space has; only the beginning is counted once interrupted says so.
+// The number of configurations of the space; once interrupted() is true, only those counted so far.
 double size_of(const Space& space, const std::function<bool()>& interrupted = {});
 
-// Evaluates all of them. An error is something that no configuration is to blame for.
+// Evaluates all of them. An error is a problem that is not caused by a single configuration.
 Result<Found> search(const Space& space, const backend::Backends& backends, const Options& options);
 
-// The configuration at a place as a run, with its warnings; why it cannot work goes to reasons.
+// The configuration at a place as a run, with its warnings; its problems go to reasons.
 plan::Run run_at(const Space& space, const backend::Backends& backends, const Place& place,
                  std::vector<Error>& reasons);
 
-// How many of the fastest layouts cannot be told from the first, by the rule of core/plan/tie.h.
+// How many of the fastest layouts are within the error of the first one's estimate, by the rule of
+// core/plan/tie.h.
 std::size_t ties(const std::vector<Score>& fastest);
 
 }  // namespace orch::search

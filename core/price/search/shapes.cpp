@@ -12,22 +12,24 @@ namespace orch::search {
 namespace {
 
 constexpr std::size_t kMostShapes = 100'000;
-constexpr std::int64_t kNarrowest = 64, kWidest = 256;  // hidden / layers of published models
+constexpr std::int64_t kNarrowest = 64, kWidest = 256;  // range of hidden / layers in published
+                                                        // models
 constexpr std::int64_t kSmallestHead = 64, kLargestHead = 256, kHeadStep = 16, kUsualHead = 128;
-constexpr double kHeadsDecide = 0.05;  // of the parameters, at most
+constexpr double kHeadsDecide = 0.05;  // largest influence of the heads on the number of parameters
 
-// Sizes of one number of layers, by the multiple of hidden: they grow with it.
+// The sizes for a number of layers, by the multiple of hidden: parameters grow with it.
 struct Sizes {
   const MakeModel& model;
   std::int64_t layers;
   std::int64_t multiple;
 
-  // With heads of usual width: where keys and values have fewer, heads decide a little.
+  // With a usual number of heads: if there are fewer key-value heads, heads affect the parameters a
+  // little.
   double params(std::int64_t times) const {
     const auto hidden = times * multiple;
     return model({layers, hidden, std::max<std::int64_t>(1, hidden / kUsualHead)}).params();
   }
-  // The smallest multiple with at least so many parameters.
+  // The smallest multiple with at least this many parameters.
   std::int64_t at_least(double params_wanted) const {
     std::int64_t enough = 1, too_few = 0;
     for (; params(enough) < params_wanted; enough *= 2) too_few = enough;
@@ -51,7 +53,8 @@ std::vector<std::int64_t> heads_of(const plan::Shapes& wanted, std::int64_t hidd
 
 std::vector<std::int64_t> layers_of(const plan::Shapes& wanted) {
   if (!wanted.layers.empty()) return wanted.layers;
-  // 12 L h^2 = 12 L^3 (h/L)^2 parameters: generous ends, each shape is looked at again.
+  // 12 L h^2 = 12 L^3 (h/L)^2 parameters. The ends are generous, because each shape is checked
+  // again.
   const auto at = [&](double ratio) { return std::cbrt(wanted.params / (12 * ratio * ratio)); };
   const auto first = std::max(1.0, std::floor(at(kWidest) / 2));
   const auto last = std::ceil(at(kNarrowest) * 2);
@@ -84,7 +87,7 @@ Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel
     const Sizes sizes{model, layers, wanted.hidden_multiple};
     const auto first = std::max<std::int64_t>(1, sizes.at_least(low * (1 - kHeadsDecide)) - 1);
     const double last = high * (1 + kHeadsDecide);
-    // One multiple below and one above tell how near a miss was.
+    // One multiple below and one above show how close the nearest sizes are.
     for (auto times = first; times == first || sizes.params(times - 1) <= last; ++times) {
       const auto hidden = times * wanted.hidden_multiple;
       const bool usual = hidden >= kNarrowest * layers && hidden <= kWidest * layers;
@@ -105,7 +108,7 @@ Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel
 
 namespace {
 
-// As near as multiples of it allow; a smaller number than the multiple is rounded to a whole one.
+// Rounded to a multiple; a value below the multiple is rounded to an integer.
 std::int64_t rounded(double value, std::int64_t multiple) {
   const auto unit = value < static_cast<double>(multiple) ? 1 : multiple;
   return std::max<std::int64_t>(unit, std::llround(value / static_cast<double>(unit)) * unit);
@@ -115,7 +118,7 @@ std::int64_t rounded(double value, std::int64_t multiple) {
 
 plan::Model scaled(const plan::Model& model, double times) {
   constexpr std::int64_t kHeads = 8, kWidth = 128;
-  const double sides = std::cbrt(times);  // layers and width grow alike
+  const double sides = std::cbrt(times);  // layers and width grow by the same factor
   auto out = model;
   const auto grouped = model.kv_heads < model.heads ? model.kv_heads : 1;
   out.heads = rounded(static_cast<double>(model.heads) * sides,
@@ -129,7 +132,7 @@ plan::Model scaled(const plan::Model& model, double times) {
                                                             : widened(model.hidden);
   out.ffn_hidden = widened(model.ffn_hidden);
   out.expert_hidden = widened(model.expert_hidden);
-  // As many layers as the parameters want, now that the width is a round number.
+  // The layers are computed last, from the parameters that are left after rounding the width.
   const double before = out.params();
   out.layers *= 2;
   const double of_layer = (out.params() - before) / static_cast<double>(model.layers);

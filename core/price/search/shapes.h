@@ -20,13 +20,13 @@ struct Shape {
 
 using MakeModel = std::function<plan::Model(const Shape&)>;
 
-// Every shape of the wanted size of these models: hidden a multiple of what was asked, heads that
-// divide it, head_dim a multiple of 8. None is an error that names the nearest size.
+// All shapes of the wanted size: hidden a multiple of what was asked, heads that divide it,
+// head_dim a multiple of 8. If there is none, an error names the nearest size.
 Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel& model,
                                      const std::string& place);
 
-// The model with about `times` its parameters: the same ratio of width to depth and the same
-// head_dim, and numbers of layers and heads that pipeline and tensor parallelism can divide.
+// A model with about `times` the parameters: the same ratio of width to depth and the same
+// head_dim, with numbers of layers and heads that pipeline and tensor parallelism can divide.
 plan::Model scaled(const plan::Model& model, double times);
 
 // "bloom-70x14336-112h".

@@ -40,7 +40,8 @@ using plan::Param;
 using plan::Strategy;
 using plan::Value;
 
-const char* const kFollows[] = {"data_parallel", "accumulate"};  // with the rest of the layout
+const char* const kFollows[] = {"data_parallel", "accumulate"};  // determined by the rest of the
+                                                                 // layout
 
 // ---- which fields are open ----
 
@@ -68,7 +69,7 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
                         suggestion(name, list)});
   auto openable = list;
   openable.insert(openable.end(),
-                  {"all", "gpus", "params"});  // the last two are a search of their own
+                  {"all", "gpus", "params"});  // shortcuts for searching GPU counts and model sizes
   for (const auto& name : opening.open) {
     if (name == "all") continue;
     const auto* param = find_param(experiment, name);
@@ -85,10 +86,10 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
   return errors;
 }
 
-// What the software does, not how it is used.
+// Settings that select the software, not how it is used.
 bool is_of_software(std::string_view name) { return name == "engine" || name == "cross_entropy"; }
 
-// A choice is opened together with the parameters that detail it.
+// A choice is opened together with the parameters that belong to it.
 Names opened(const Strategy& strategy, const Opening& opening) {
   const auto is_open = [&](const std::string& name, bool has_values) {
     return !contains(opening.keep, name) &&
@@ -116,13 +117,13 @@ bool same_space(const plan::Space& a, const plan::Space& b) {
          std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis);
 }
 
-// Who trains, and in what surroundings.
+// The same trainer in the same environment.
 bool same_software(const plan::AskedStrategy& a, const plan::AskedStrategy& b) {
   return a.stack == b.stack && a.framework == b.framework && a.launch == b.launch &&
          a.args == b.args && a.job == b.job;
 }
 
-// Strategies that differ in open fields only are the same space, and so are models whose shapes are
+// Strategies that differ in open fields only are the same part, and so are models whose shapes are
 // searched.
 bool same_part(const Part& a, const Part& b) {
   const auto &model = a.experiment.models.front(), &other = b.experiment.models.front();
@@ -132,7 +133,7 @@ bool same_part(const Part& a, const Part& b) {
          a.shapes == b.shapes && (!a.shapes.empty() || model.name == other.name);
 }
 
-// What the experiment says of a field first, or nothing.
+// The first value that the experiment gives to a field, or nothing.
 Value own_value(const plan::Frame& frame, int field) {
   const auto& source = frame.source(field);
   if (source.axis < 0) return {};
@@ -163,7 +164,7 @@ std::vector<Setting> settings_of(const plan::Frame& frame, const Names& open) {
   return settings;
 }
 
-// Without them there is nothing to divide.
+// The fields without which there is nothing to divide.
 Errors check_given(const plan::Frame& frame, const Part& part) {
   Errors errors;
   const auto& file = frame.experiment().file;
@@ -177,7 +178,7 @@ Errors check_given(const plan::Frame& frame, const Part& part) {
   return errors;
 }
 
-// The model with other layers, width and heads; what is not given follows from them.
+// Makes the model with other layers, width and heads; sizes that are not given follow from them.
 MakeModel models_of(const plan::Frame& frame) {
   const auto family = own_value(frame, static_cast<int>(Field::family));
   const auto* name = std::get_if<std::string>(&family);
@@ -192,7 +193,7 @@ MakeModel models_of(const plan::Frame& frame) {
   };
 }
 
-// A single point for each open field; a maker writes the values of the moment into it.
+// Adds an axis with a single point for each open field; a maker overwrites its value.
 void add_placeholders(const Names& open, const Strategy& strategy, bool shapes, plan::Space& to) {
   const auto add = [&](const std::string& field) {
     to.axes.push_back({{field}, {{Value(std::int64_t{1})}}});
@@ -201,7 +202,7 @@ void add_placeholders(const Names& open, const Strategy& strategy, bool shapes, 
   for (const auto& param : strategy.params)
     if (open.contains(param.name)) {
       add(param.name);
-      // Functions may ask for it before a value is chosen, even where it has no default.
+      // Functions may read the field before a value is chosen, even if it has no default.
       to.axes.back().points.front().front() = candidates(param, Value()).front();
     }
   if (shapes)
@@ -219,7 +220,7 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
   part.keeps_data_parallel = !open.contains(kFollows[0]) && original.given(Field::data_parallel);
   part.keeps_accumulate = !open.contains(kFollows[1]) && original.given(Field::accumulate);
   auto removed = open;
-  if (!original.given(Field::global_batch)) removed.erase("accumulate");  // it makes the batch
+  if (!original.given(Field::global_batch)) removed.erase("accumulate");  // it determines the batch
   if (experiment.shapes) removed.insert({"layers", "hidden", "heads"});
 
   auto errors = check_given(original, part);
