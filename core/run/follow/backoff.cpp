@@ -25,8 +25,9 @@ bool Backoff::wait(const World& world) {
 
 double Pace::next(bool changed, double poll_seconds) {
   delay_ = changed ? limits_.least : std::min(1.5 * delay_, limits_.most);
-  // At most a twentieth of the time is spent asking. One slow answer is no slow scheduler: a
-  // machine that was busy, or we were stopped.
+  // At most a twentieth of the time is spent on polling. The smaller of the last two poll times
+  // counts: a single slow answer may come from a busy machine or from our own process being
+  // stopped.
   const double cost = std::min(std::exchange(last_poll_, poll_seconds), poll_seconds);
   return std::clamp(20 * cost, delay_, std::max(delay_, 300.0));
 }

@@ -4,16 +4,16 @@
 
 namespace orch::follow {
 
-// Or until someone presses Ctrl-C.
+// Returns early when the user presses Ctrl-C.
 void sleep(const World& world, double seconds);
 
-// Waits 1, 2, 4, … up to 60 seconds between tries, as long as there is patience.
+// Waits 1, 2, 4, … up to 60 seconds between tries, until the patience is used up.
 class Backoff {
  public:
   Backoff(Clock& clock, double patience_seconds)
       : clock_(clock), began_(clock.steady()), patience_(patience_seconds) {}
 
-  // False when the patience is over, or someone pressed Ctrl-C.
+  // False when the patience is used up, or the user pressed Ctrl-C.
   bool wait(const World& world);
 
  private:
@@ -23,8 +23,8 @@ class Backoff {
   double delay_ = 1;
 };
 
-// How long to wait between polls: short after a change, longer the longer nothing happens, and
-// never so often that polling itself is a load.
+// The interval between polls: short after a change, longer the longer nothing happens, and never so
+// short that polling itself becomes a load.
 class Pace {
  public:
   struct Limits {
@@ -33,7 +33,8 @@ class Pace {
   };
   explicit Pace(Limits limits) : limits_(limits), delay_(limits.least) {}
 
-  // After a poll that took so long: whether something changed.
+  // The time to the next poll. changed: something changed in the last poll, which took
+  // poll_seconds.
   double next(bool changed, double poll_seconds);
   void set(Limits limits) { limits_ = limits; }
 

@@ -29,7 +29,7 @@ Status Campaign::open() {
   auto asked = store::read_experiment(folder_);
   if (asked && *asked) {
     experiment_ = std::move(**asked);
-    experiment_.name = folder_.filename().string();  // it may have been renamed
+    experiment_.name = folder_.filename().string();  // the folder may have been renamed
   }
   if (!asked) damaged_ = asked.error();
   if (auto status = ledger_.read(damaged_); !status) return status;
@@ -56,8 +56,8 @@ Status Campaign::read_runs() {
   std::vector<RunView> runs;
   runs.reserve(ids.size());
   std::map<std::string, std::size_t> place;
-  std::vector<std::string> stamps;  // of the runs
-  bool news = false;                // to the index
+  std::vector<std::string> stamps;  // one per run
+  bool news = false;                // true if the index has to be rewritten
   for (const auto& id : ids) {
     if (!options_.trust)
       if (const auto status = store::check_ours(folder_ / id, owner); !status) {
@@ -67,7 +67,7 @@ Status Campaign::read_runs() {
     RunView view;
     std::string stamp;
     const auto row = known.extract(id);
-    // What has not ended may have been planned anew since.
+    // A run that has not ended may have been planned again since.
     if (!row.empty() && is_final(row.mapped().record.state)) {
       stamp = std::move(row.mapped().stamp);
       static_cast<record::LiveRun&>(view) = std::move(row.mapped());
@@ -95,7 +95,7 @@ Status Campaign::read_runs() {
   return {};
 }
 
-// In the index; where it cannot be written, they are read again.
+// Adds them to the index; if it cannot be written, they are read again next time.
 void Campaign::note_ended(const std::vector<std::string>& stamps) {
   std::vector<store::Index::Row> ended;
   for (std::size_t i = 0; i < runs_.size(); ++i)
@@ -109,7 +109,7 @@ void Campaign::damage(RunView& view, const Errors& errors) {
   view.damage = fs::path(first.place).filename().string() + " " + first.fact;
 }
 
-// Of a run that ended, the index has all that is needed, as long as nobody submitted it again.
+// For a run that ended, the index has all that is needed, unless the run was submitted again.
 void Campaign::read_run(RunView& view, const fs::path& folder) {
   const auto& entries = ledger_.of(view.record.id);
   const auto last = entries.empty() ? "" : ledger_.at(entries.back()).submission.id;
@@ -138,8 +138,8 @@ std::optional<std::size_t> Campaign::find(const std::string& id) const {
   return found->second;
 }
 
-// Attempts that said how they ended do not change any more. The first phase that none of them has
-// finished is the current one.
+// Attempts whose end is recorded do not change any more. The current phase is the first one that no
+// attempt has finished.
 void Campaign::read_attempts(RunView& view) {
   auto& attempts = view.attempts;
   if (!view.damage_stays) view.damage.clear();
@@ -169,7 +169,7 @@ fs::path Campaign::attempt_folder(const RunView& view, const record::Attempt& at
   return folder_ / view.record.id / "attempts" / std::to_string(attempt.number);
 }
 
-// Of the last attempt; what an earlier one reached stays until this one has made a step.
+// The progress of the last attempt; until its first step, that of an earlier attempt stays.
 std::optional<record::Progress> Campaign::read_progress(RunView& view) {
   if (view.attempts.empty()) return std::nullopt;
   const auto folder = attempt_folder(view, view.attempts.back());
@@ -210,7 +210,7 @@ record::JobFacts Campaign::poll(bool& answered) {
   return facts;
 }
 
-// Submissions that another orch made meanwhile count.
+// Includes submissions that another orch made meanwhile.
 void Campaign::look_at_ledger() {
   if (!ledger_.has_changed()) return;
   Errors damaged;
@@ -267,9 +267,9 @@ const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
   return found == facts.end() ? nullptr : &found->second;
 }
 
-// What orch ordered wins over what SLURM and the job's script say of its end, whichever comes
-// first: they know that it was cancelled, or what it died of then, and SLURM forgets a task that is
-// cancelled before it starts.
+// An order of orch overrides what SLURM and the job's script report about the end, whichever comes
+// first: they know only that the job was cancelled, or what it died of then, and SLURM forgets a
+// task that is cancelled before it starts.
 record::Verdict Campaign::under_orders(const RunView& view, record::Verdict verdict) const {
   const auto state = verdict.state;
   if (state != State::cancelled && state != State::stopped && state != State::failed)
@@ -290,7 +290,8 @@ record::Verdict Campaign::under_orders(const RunView& view, record::Verdict verd
 
 void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   const auto* fact = fact_of(view, view.phase, facts);
-  // Thousands may wait: as long as one does, its folder does not change.
+  // Thousands of runs may be waiting: while a job waits, its folder does not change and is not
+  // read.
   const bool still_waits = view.judged && view.job && fact && view.job->state == "PENDING" &&
                            fact->state == "PENDING" && view.job->job == fact->job;
   const bool never_submitted = view.judged && ledger_.of(view.record.id).empty();
@@ -298,7 +299,7 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   view.judged = true;
 
   auto verdict = under_orders(view, judge_phase(view, view.phase, facts));
-  // What is still in the queue can be told without its files; how it ended cannot.
+  // A queued run needs no files to be judged; an ended one does.
   if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
     verdict = {State::failed, record::Failure::none, view.damage};
   const bool hung = view.cancelled_hang || view.record.failure == record::Failure::hang;
@@ -313,8 +314,8 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
 
 namespace {
 
-// A site's own template may not say whose job it is: then the time tells, roughly, since clocks of
-// hosts differ.
+// A site's own template may omit the submission's id: then times decide, with a tolerance because
+// clocks of hosts differ.
 bool belongs(const record::Attempt& attempt, const record::Submission& submission) {
   if (!attempt.submission.empty()) return attempt.submission == submission.id;
   return attempt.start == 0 || attempt.start + 600 > submission.time;
@@ -358,7 +359,8 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
   return record::judge(evidence);
 }
 
-// What the script did not say itself may only not be seen yet: files of other hosts come late.
+// An end that the script has not reported may only be delayed: files of other hosts become visible
+// late.
 bool Campaign::is_certain(RunView& view) {
   if (view.heard) return true;
   if (view.unheard_since < 0) view.unheard_since = world_.clock->steady();
@@ -386,7 +388,7 @@ void Campaign::settle(RunView& view) {
   unnoted_.insert(place_.at(view.record.id));
 }
 
-// Another orch may have cancelled it, or given it new tries, since we read the folder.
+// Another orch may have cancelled the run, or reset its tries, since we read the folder.
 void Campaign::merge_orders(RunView& view) {
   record::LiveRun noted;
   if (!store::read_state(folder_ / view.record.id, noted)) return;
@@ -398,7 +400,7 @@ void Campaign::merge_orders(RunView& view) {
   view.take(under_orders(view, {now.state, now.failure, now.reason, view.heard}));
 }
 
-// Of a run that hung and makes steps again, how it ends later is its own doing.
+// If a run that hung makes progress again, its later end is no longer attributed to the hang.
 void Campaign::note_recovery(RunView& view) {
   const bool runs = view.job && view.job->state == "RUNNING" && !view.attempts.empty() &&
                     view.attempts.back().state == "running";
@@ -409,12 +411,12 @@ void Campaign::note_recovery(RunView& view) {
   unnoted_.insert(place_.at(view.record.id));
 }
 
-// All at once: the disk is waited for but once.
+// All states at once, so that the disk is waited for only once.
 Status Campaign::note_states() {
   std::vector<const record::LiveRun*> changed;
   for (const auto place : unnoted_) changed.push_back(&runs_[place]);
   if (auto status = store::write_states(folder_, changed); !status)
-    return status;  // again with the next look
+    return status;  // tried again with the next look
   unnoted_.clear();
   return {};
 }
@@ -449,7 +451,7 @@ double Campaign::gpu_hours_used() const {
   return hours;
 }
 
-// Without a checkpoint it begins anew.
+// Without a checkpoint the run begins anew.
 double Campaign::gpu_hours_left(std::size_t run) const {
   const auto& view = runs_[run];
   const bool anew = !is_open(view) && !view.has_checkpoint;
@@ -460,7 +462,7 @@ double Campaign::gpu_hours_left(std::size_t run) const {
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
   const double budget = experiment_.budget.gpu_hours;
   if (budget <= 0 || options_.over_budget) return {};
-  // What is due is committed already; the rest comes on top.
+  // Runs that are due are committed already; others are added.
   double spent = gpu_hours_used() + gpu_hours_committed(), asked = 0;
   for (const auto run : more) {
     asked += gpu_hours_left(run);

@@ -15,23 +15,24 @@
 
 namespace orch::follow {
 
-// The runs of one experiment on their way: what is in their folders, what the executors say of
-// them, and what that comes to. Whatever submits or cancels happens under the experiment's lock,
-// which a called sbatch holds too, so that two orch never submit the same run.
+// The runs of one experiment and their jobs: the content of their folders, the executors' reports,
+// and the resulting states. All functions that submit or cancel run under the experiment's lock,
+// which a running sbatch inherits, so that two orch processes never submit the same run.
 class Campaign {
  public:
   Campaign(const fs::path& root, const std::string& experiment, World world, Options options);
 
-  // Reads runs, submissions and what was asked for. A run without a sound run.json is left out;
-  // that and every other damaged file is told by take_troubles(). As long as one of the
-  // experiment's own is damaged, nothing is due and begin() is refused: who knows what was
+  // Reads runs, submissions and the list of wanted runs. A run without a valid run.json is left
+  // out; take_troubles() returns that and every other damaged file. While one of the experiment's
+  // own files is damaged, nothing is due and begin() is refused, because it is unknown what was
   // submitted.
   Status open();
 
-  // What could not be read or written since the last call, each but once; everything else went on.
+  // The files that could not be read or written since the last call, each only once; everything
+  // else continued.
   Errors take_troubles();
   void note_trouble(const Errors& errors);
-  // Not to be submitted any more by this orch: it would be refused again.
+  // This orch does not submit the run again: it would be refused again.
   void set_aside(const std::string& run) { set_aside_.insert(run); }
 
   const fs::path& folder() const { return folder_; }
@@ -41,14 +42,14 @@ class Campaign {
   const Ledger& ledger() const { return ledger_; }
   const std::string& index_trouble() const { return index_.why(); }
 
-  // Asks the executors once about everything that is not settled, judges, and notes what ended.
-  // silent_since() tells of an executor that does not answer.
+  // Asks the executors once about everything that is not settled, judges the runs, and records the
+  // ended ones. silent_since() is set if an executor does not answer.
   void refresh();
-  // Looks until every job without a trace is certain to be lost, or is not.
+  // Repeats refresh() until every job without a trace is either found or certain to be lost.
   void settle_lost();
   std::optional<double> silent_since() const { return silent_since_; }  // steady clock
-  // How long ago the executors that did not answer just now answered last, as far as is known:
-  // here, or to a submission. The longest of them; 0: all answered.
+  // The time since the silent executors last answered, here or to a submission, as far as is known:
+  // the longest of them; 0: all answered.
   double silent_seconds() const;
 
   bool is_due(std::size_t run) const {
@@ -58,16 +59,16 @@ class Campaign {
   std::vector<std::size_t> due() const;
   double gpu_hours_used() const;
   double gpu_hours_left(std::size_t run) const;  // by its estimate
-  // An error if these runs, with what is used and on its way, would go over the budget.
+  // An error if these runs, together with those used and committed, would exceed the budget.
   Status check_budget(const std::vector<std::size_t>& more) const;
   void look_at_progress();  // of running runs, without asking the executors
-  // What runs that were asked for and have not ended will still take, by their estimates.
+  // What wanted runs that have not ended will still take, by their estimates.
   double gpu_hours_committed() const;
 
   // --- under the lock ---
 
-  // Takes the lock, looks again at what others did meanwhile, and finds out what became of
-  // submissions without an answer. False: another orch has the lock.
+  // Takes the lock, reads what others did meanwhile, and finds out which unanswered submissions
+  // were accepted. False: another orch holds the lock.
   Result<bool> begin(FileLock::Wait wait);
   void end() { lock_.reset(); }
   int lock_descriptor() const { return lock_ ? lock_->descriptor() : -1; }
@@ -76,18 +77,19 @@ class Campaign {
   const Options& options() const { return options_; }
   launch::Executor* executor_of(const RunView& view) const;
 
-  std::size_t room = 0;  // tasks that an array could have when the last one was too large; 0: any
+  std::size_t room = 0;  // largest array to try after one did not fit; 0: any
 
-  void submitted(std::size_t run);  // just now: what was judged before does not count
+  void submitted(std::size_t run);  // just now: discards the earlier verdict
 
   Status want(const std::vector<std::size_t>& which);
   Status cancel(const std::vector<std::size_t>& which);
-  // Ends these because they hang, and notes that first: they will be due again.
+  // Cancels hanging runs, and records that first: they will be due again.
   Status cancel_hung(const std::vector<std::size_t>& which);
   Status cancel_jobs(const std::vector<Ledger::Entry>& entries);
-  // Stop files: each ends after its next checkpoint; what has not begun does not begin.
+  // Writes stop files: each run ends after its next checkpoint; one that has not begun does not
+  // begin.
   Status ask_to_stop(const std::vector<std::size_t>& which);
-  // Makes these due again, whatever they failed of.
+  // Makes these runs due again, whatever the reason of their failure.
   Status forget_failures(const std::vector<std::size_t>& which);
   void clear_stop_files(const std::vector<std::size_t>& which);
 
@@ -116,7 +118,7 @@ class Campaign {
   void note_recovery(RunView& view);
   void read_marks(RunView& view);
   void look_at_ledger();
-  Status note_states();  // state.json of the runs in unnoted_
+  Status note_states();  // writes state.json of the runs in unnoted_
   double file_system_now();
 
   fs::path folder_;
@@ -126,17 +128,17 @@ class Campaign {
   store::Index index_;
   Ledger ledger_;
   std::vector<RunView> runs_;
-  std::map<std::string, std::size_t> place_;  // by id
-  std::set<std::size_t> unnoted_;             // places of runs whose state changed
+  std::map<std::string, std::size_t> place_;  // index of a run by id
+  std::set<std::size_t> unnoted_;             // runs whose changed state is not written yet
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;
   std::map<std::string, double> answered_at_;  // by executor, seconds since 1970
-  std::optional<double> now_;                  // of the file system, during a refresh
-  Errors damaged_;                             // files of the experiment as a whole
-  Errors trouble_;                             // not yet taken
-  std::set<std::string> told_;                 // troubles, each but once
-  std::set<std::string> set_aside_;            // runs
+  std::optional<double> now_;                  // the file system's time, during a refresh
+  Errors damaged_;                             // damaged files of the experiment itself
+  Errors trouble_;                             // not returned yet
+  std::set<std::string> told_;                 // all troubles ever reported, to avoid repetition
+  std::set<std::string> set_aside_;            // runs that are not submitted again
 };
 
 }  // namespace orch::follow

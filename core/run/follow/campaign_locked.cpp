@@ -39,7 +39,8 @@ Status Campaign::look_again() {
   return {};
 }
 
-// Under the lock no sbatch of ours is on its way any more: what SLURM does not have, it never got.
+// Under the lock no sbatch of ours is still running: a submission that SLURM does not know was
+// never received.
 Status Campaign::resolve_unanswered() {
   for (const auto submission : ledger_.unanswered())
     if (auto status = resolve(submission); !status) return status;
@@ -49,7 +50,8 @@ Status Campaign::resolve_unanswered() {
 Status Campaign::resolve(std::size_t place) {
   const auto submission = ledger_.all()[place].submission;
   const auto told = job_by_attempts(submission);
-  // Tasks of an array know their own id, not the array's; the scheduler does, unless it forgot all.
+  // Tasks of an array know only their own id, not the array's; the scheduler knows both, unless it
+  // forgot the job.
   if (told && !submission.array) return ledger_.note_job(place, *told);
   auto* executor = world_.executor(submission.executor);
   if (!executor)
@@ -72,7 +74,7 @@ Status Campaign::resolve(std::size_t place) {
   return {};
 }
 
-// A job that ran told the run folder; SLURM may have forgotten it.
+// A job that ran wrote its id to the run folder; SLURM may have forgotten the job.
 std::optional<std::string> Campaign::job_by_attempts(const record::Submission& submission) const {
   for (const auto& run : submission.runs) {
     const auto place = find(run);
@@ -96,7 +98,7 @@ Status Campaign::want(const std::vector<std::size_t>& which) {
   return store::add_wanted(folder_, ids);
 }
 
-// The order is noted before it is given: whoever resumes after a crash does not start them again.
+// The order is recorded before it is given: a resume after a crash does not restart these runs.
 Status Campaign::cancel(const std::vector<std::size_t>& which) {
   std::vector<Ledger::Entry> entries;
   for (const auto run : which) {
@@ -123,7 +125,7 @@ Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
     auto& view = runs_[run];
     const auto entry = ledger_.last(view.record.id, view.phase);
     if (!entry) continue;
-    merge_orders(view);  // as this may not hold the lock: what others noted stays
+    merge_orders(view);  // we may not hold the lock: keep what others recorded
     view.cancelled_hang = {ledger_.at(*entry).submission.id, view.record.reason,
                            view.record.measured.steps};
     unnoted_.insert(run);
@@ -133,8 +135,8 @@ Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
   return cancel_jobs(entries);
 }
 
-// Only what the executor itself calls ours: it may have given the id of a job that it forgot to
-// someone else.
+// Cancels only jobs that the executor itself reports as ours: it may have reused the id of a job
+// that it forgot.
 Status Campaign::cancel_jobs(const std::vector<Ledger::Entry>& entries) {
   std::map<std::string, std::set<std::size_t>> asked;  // executor -> submissions
   for (const auto& entry : entries)

@@ -7,7 +7,7 @@
 namespace orch::follow {
 namespace {
 
-// Of a file that executors run.
+// The checksum of a file that executors run.
 Result<std::string> sum_of(const fs::path& file, const std::string* before, bool trust) {
   if (!trust)
     if (auto status = store::check_ours(file); !status) return status.error();

@@ -7,9 +7,9 @@
 
 namespace orch::follow {
 
-// Sums of what an executor will run of a run's folder: its script, and start where it has one.
-// Unless trusted, the folder and both files must be ours, and as they were `before` (null: never
-// submitted).
+// Checksums of the files that an executor runs from a run's folder: its script, and `start` if
+// there is one. Unless trusted, the folder and both files must be owned by us and unchanged since
+// `before` (null: never submitted).
 Result<record::Sums> examine(const fs::path& run_folder, const std::string& script,
                              const record::Sums* before, bool trust);
 

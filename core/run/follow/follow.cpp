@@ -12,7 +12,7 @@ namespace {
 
 using record::State;
 
-// What a look saw, to tell whether the next one sees something else.
+// A hash of what a look saw, to detect changes in the next one.
 std::size_t digest(const Campaign& campaign) {
   std::size_t out = 0;
   for (const auto& view : campaign.runs()) {
@@ -40,7 +40,7 @@ void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   }
 }
 
-// An order that did not get through is given again with the next look.
+// An order that failed is repeated with the next look.
 Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
   std::vector<std::size_t> hung;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
@@ -89,9 +89,9 @@ Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::str
 
 namespace {
 
-// A submission may be unanswered because an orch was killed while it submitted, the last one too,
-// after which nothing else is due. Whoever submits just now gets the time to note the answer.
-// since: when the first was seen; -1: all are answered.
+// True if submissions have been unanswered for a while. An orch may have been killed while it
+// submitted, even the last run, after which nothing else is due; one that is submitting now gets
+// the time to record the answer. since: when the first was seen; -1: all are answered.
 bool doubts_are_old(const Campaign& campaign, double& since) {
   constexpr double kSeconds = 10;
   const double now = campaign.world().clock->steady();
@@ -102,7 +102,7 @@ bool doubts_are_old(const Campaign& campaign, double& since) {
   return since >= 0 && now - since >= kSeconds;
 }
 
-// How often to look: runs of this machine alone are no load on anybody's scheduler.
+// The polling interval: runs on this machine alone put no load on a scheduler.
 Pace::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
   const auto& all = campaign.ledger().all();
   const bool here = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& entry) {
@@ -111,7 +111,8 @@ Pace::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
   return here ? Pace::Limits{0.2, 2} : options.pace;
 }
 
-// Until the next poll; what trainers write is looked at more often, for it is no load on SLURM.
+// Waits until the next poll; meanwhile it reads the trainers' files more often, which puts no load
+// on SLURM.
 void wait_and_look(Campaign& campaign, const FollowOptions& options, double seconds) {
   const auto& world = campaign.world();
   const double until = world.clock->steady() + seconds;
@@ -129,12 +130,12 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
   const auto& world = campaign.world();
   Pace pace(options.pace);
   bool silent = false;
-  std::set<std::string> cancelled;  // jobs that hung
+  std::set<std::string> cancelled;  // hanging jobs that were cancelled
   std::size_t seen = 0;
   const std::vector<std::size_t> kNone;
   bool stuck = false;
   double doubtful_since = -1;
-  double submit_at = 0;  // not before: there was no room, or another orch was at it
+  double submit_at = 0;  // not earlier, because the queue was full or another orch was submitting
   while (true) {
     const double began = world.clock->steady();
     campaign.refresh();
@@ -150,16 +151,17 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
       Handed handed;
       const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
       campaign.note_trouble(status.error());
-      stuck = !status && handed.unsafe == 0;  // those are not due any more: others may be
+      stuck = !status && handed.unsafe == 0;  // runs left out as unsafe are no longer due: others
+                                              // may be
       submit_at = world.clock->steady() + (handed.jobs > 0 && handed.waiting == 0 ? 0 : 30);
     }
     const auto open = count_open(campaign);
     for (const auto& trouble : campaign.take_troubles()) world.say(trouble.text());
     if (options.drawn) options.drawn(campaign);
-    // What cannot be submitted now, with nothing on its way, will not be by waiting.
+    // If nothing is queued or running and runs still cannot be submitted, waiting will not help.
     if (open == 0 && (stuck || due().empty())) return true;
     const auto now = digest(campaign);
-    // How long we waited in vain for an answer says nothing of what an answer costs.
+    // The time spent waiting in vain for an answer is not the cost of an answer.
     pace.set(limits_of(campaign, options));
     wait_and_look(campaign, options, pace.next(now != seen || turned, silent ? 0 : took));
     seen = now;

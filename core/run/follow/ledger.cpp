@@ -5,7 +5,8 @@
 namespace orch::follow {
 
 Status Ledger::read(Errors& damaged) {
-  const auto time = folder_time();  // before: what comes while we read is news to the next look
+  const auto time = folder_time();  // taken before reading: entries that appear meanwhile are found
+                                    // by the next look
   auto read = store::read_submissions(folder_, &damaged);
   if (!read) return read.error();
   all_ = std::move(*read);

@@ -12,32 +12,32 @@ namespace orch::follow {
 // The submissions of an experiment, and which of them a run is in.
 class Ledger {
  public:
-  // A run's place in a submission.
+  // The place of a run in a submission.
   struct Entry {
-    std::size_t submission = 0;  // in all()
+    std::size_t submission = 0;  // index in all()
     std::size_t task = 0;
   };
 
   explicit Ledger(fs::path experiment_folder) : folder_(std::move(experiment_folder)) {}
 
-  // Those that are damaged are left out and told.
+  // Damaged submissions are left out and added to `damaged`.
   Status read(Errors& damaged);
-  // Whether submissions came or went since, by others too; or may have been answered, which the
-  // time of their folder does not tell.
+  // True if submissions were added or removed since the last read, by any process, or if some are
+  // unanswered: an answer does not change the time of the folder.
   bool has_changed() const { return folder_time() != seen_ || !unanswered().empty(); }
   const std::vector<store::OpenedSubmission>& all() const { return all_; }
   const store::OpenedSubmission& at(const Entry& entry) const { return all_[entry.submission]; }
 
-  // All submissions of a run in order, and the last one of a phase.
+  // All submissions of a run in order; and the last one of a phase.
   const std::vector<Entry>& of(const std::string& run) const;
   std::optional<Entry> last(const std::string& run, int phase) const;
 
   void add(store::OpenedSubmission opened);
   Status note_job(std::size_t submission, const std::string& job);
   Status note_refusal(std::size_t submission, const std::string& message);
-  void drop(std::size_t submission);  // takes it back: the executor has not seen it
+  void drop(std::size_t submission);  // removes a submission that the executor has not seen
 
-  // Those for which nobody knows whether the executor took them.
+  // The submissions for which it is unknown if the executor accepted them.
   std::vector<std::size_t> unanswered() const;
 
  private:
@@ -45,7 +45,8 @@ class Ledger {
   fs::file_time_type folder_time() const;
 
   fs::path folder_;
-  fs::file_time_type seen_ = fs::file_time_type::min();  // of the submissions, as last read
+  fs::file_time_type seen_ = fs::file_time_type::min();  // time of the submissions' folder when
+                                                         // last read
   std::vector<store::OpenedSubmission> all_;
   std::map<std::string, std::vector<Entry>> runs_;
 };

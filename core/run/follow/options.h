@@ -12,27 +12,28 @@
 namespace orch::follow {
 
 struct Options {
-  int retries = 3;                // of a run whose failure is transient
-  int at_a_time = 0;              // tasks of an array that may run at once; 0: all
-  double patience_seconds = 600;  // for a controller that does not answer
+  int retries = 3;                // for a run with a transient failure
+  int at_a_time = 0;              // array tasks that may run at once; 0: all
+  double patience_seconds = 600;  // how long to wait for a controller that does not answer
   double settle_seconds = 60;     // before a job without a trace counts as lost
-  double hang_seconds = 600;      // without progress for so long, and many steps' time, it hangs
-  bool cancel_hung = false;       // and submit it again
-  bool over_budget = false;       // submit also what goes over it
-  bool trust = false;  // take folders of other users, and submit scripts that were changed
+  double hang_seconds = 600;      // without progress for this long, and for many steps' time, a run
+                                  // hangs
+  bool cancel_hung = false;       // cancel hanging runs and submit them again
+  bool over_budget = false;       // submit runs even if they exceed the budget
+  bool trust = false;             // accept folders of other users, and scripts that were changed
 };
 
-// The outside world, borrowed.
+// The outside world; the pointed-to objects are not owned.
 struct World {
   launch::Executor* slurm = nullptr;  // null: not available here
   launch::Executor* local = nullptr;
   Clock* clock = nullptr;
-  std::function<void(const std::string&)> say;  // a line of news
-  std::function<bool()> interrupted;            // someone pressed Ctrl-C
-  // Of an attempt whose trainer writes no events: what its log says. May be missing.
+  std::function<void(const std::string&)> say;  // prints a line
+  std::function<bool()> interrupted;            // true if the user pressed Ctrl-C
+  // Reads the progress from an attempt's log, where its trainer writes no events. May be empty.
   std::function<std::optional<record::Progress>(const fs::path& attempt_folder, double now)>
       log_progress;
-  // What an attempt failed of. May be missing.
+  // Finds why an attempt failed. May be empty.
   std::function<record::Confession(const fs::path& attempt_folder)> confession;
 
   launch::Executor* executor(std::string_view name) const {

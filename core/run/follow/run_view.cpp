@@ -31,7 +31,7 @@ int tries(const RunView& view, const Ledger& ledger) {
 
 namespace {
 
-// After a time limit only what was saved gives another try a chance to get further.
+// After a time limit, another try can get further only if something was saved.
 bool may_succeed(const RunView& view) {
   const auto failure = view.record.failure;
   return record::is_transient(failure) || (failure == Failure::timeout && view.has_checkpoint);
@@ -56,7 +56,7 @@ bool is_due(const RunView& view, const Ledger& ledger, const Options& options) {
 
 namespace {
 
-// Clocks of hosts differ: never less than nothing.
+// Clocks of hosts differ: never negative.
 double seconds_of(const RunView& view, const record::Attempt& attempt, double now) {
   const bool runs = view.record.state == State::running && &attempt == &view.attempts.back();
   const double end = attempt.end > 0 ? attempt.end : runs ? now : attempt.seen;

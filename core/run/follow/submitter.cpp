@@ -16,7 +16,7 @@
 namespace orch::follow {
 namespace {
 
-constexpr int kUnclearAnswers = 4;  // in a row, and nothing was taken
+constexpr int kUnclearAnswers = 4;  // in a row, with nothing accepted
 
 constexpr std::size_t kErrorsShown = 10;
 
@@ -38,7 +38,7 @@ std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit) {
   std::vector<Turn> turns(sizes.size());
   const auto lanes = static_cast<std::size_t>(limit);
   for (std::size_t i = 0; i < sizes.size(); ++i) turns[i].lane = i % lanes;
-  // What is left goes, one by one, to whoever has the most tasks for each of its share.
+  // The remaining lanes go, one by one, to the submission with the most tasks per lane.
   for (auto left = lanes - std::min(lanes, sizes.size()); left > 0; --left) {
     std::size_t best = sizes.size();
     const auto load = [&](std::size_t i) {
@@ -61,7 +61,7 @@ std::string Submitter::script_name(std::size_t run, int phase) const {
   return phase == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", phase);
 }
 
-// What was refused was never run, and may have been planned anew since.
+// A refused submission never ran, and the run may have been planned again since.
 const record::Sums* Submitter::sums_before(const std::string& run, int phase) const {
   const auto& entries = campaign_.ledger().of(run);
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
@@ -72,7 +72,7 @@ const record::Sums* Submitter::sums_before(const std::string& run, int phase) co
   return nullptr;
 }
 
-// Takes out of the list what may not be submitted.
+// Removes from the list the runs that must not be submitted.
 Errors Submitter::examine(std::vector<std::size_t>& runs) {
   Errors errors;
   std::erase_if(runs, [&](std::size_t run) {
@@ -129,7 +129,7 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
   const auto made = groups(runs);
   if (!made) return made.error();
   Errors errors;
-  std::set<std::string> tested;  // what is asked for, once each
+  std::set<std::string> tested;  // each kind of request only once
   for (const auto& group : *made) {
     auto* executor = campaign_.executor_of(view(group));
     for (int phase = 1; phase <= std::max(1, view(group).phases); ++phase) {
@@ -151,7 +151,8 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
   return {};
 }
 
-// Ramp-ups alone, local runs together, the others by what they ask for, in the order of the runs.
+// Ramp-ups are submitted alone, local runs together, the others grouped by what they request, in
+// the order of the runs.
 Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::size_t>& runs) {
   std::vector<Group> out;
   std::map<std::tuple<std::string, std::vector<std::string>>, std::size_t> known;
@@ -180,7 +181,7 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
   return out;
 }
 
-// Of a ramp-up the last phase counts: the others are before it.
+// Only the last phase of a ramp-up counts: the others come before it.
 Submitter::UnderWay Submitter::under_way() const {
   UnderWay out;
   const auto& ledger = campaign_.ledger();
@@ -199,10 +200,10 @@ Submitter::UnderWay Submitter::under_way() const {
   return out;
 }
 
-// SLURM limits one array; several share the campaign's limit. Those that are under way have theirs:
-// the new ones have the rest of it, or wait for them. Where some of those still wait themselves,
-// they would take each place that is left, so the new ones come after all of them; else each new
-// one has the place of one that runs.
+// SLURM can limit one array; here several submissions share the campaign's limit. Those already
+// queued or running keep their limits: the new ones get the rest of it, or wait for them. If some
+// of those still wait themselves, they would take each free place, so the new ones start after all
+// of them; else each new one takes the place of a running one.
 void Submitter::take_turns(std::vector<Group>& groups) {
   const auto limit = static_cast<std::size_t>(std::max(0, campaign_.options().at_a_time));
   if (limit == 0) return;
@@ -225,11 +226,11 @@ void Submitter::take_turns(std::vector<Group>& groups) {
   }
 }
 
-// As large as it may be; where there is no room for so many, half as many.
+// Submits an array of the largest size; if there is no room for it, halves the size.
 Status Submitter::submit_array(Group group) {
   auto* executor = campaign_.executor_of(view(group));
   std::size_t size = std::max<std::size_t>(1, executor->largest_array());
-  // Where there was no room for so many, it is not asked for again at once.
+  // After a size did not fit, it is not tried again at once.
   if (campaign_.room > 0) size = std::min(size, 2 * campaign_.room);
   std::size_t done = 0;
   while (done < group.runs.size() && !campaign_.world().interrupted()) {
@@ -274,7 +275,7 @@ Status Submitter::submit_phases(Group group) {
   return {};
 }
 
-// They wait for a job that will not come back.
+// Later phases wait for a job that will not succeed.
 void Submitter::cancel_later_phases(const RunView& view) {
   std::vector<Ledger::Entry> later;
   for (const auto& entry : campaign_.ledger().of(view.record.id)) {
@@ -304,7 +305,7 @@ launch::Request Submitter::request(const Group& group, const fs::path& at) const
   return out;
 }
 
-// On disk before anyone is called.
+// The submission is on disk before the executor is called.
 Result<std::size_t> Submitter::write(const Group& group) {
   record::Submission submission;
   submission.executor = campaign_.executor_of(view(group))->name();
@@ -354,7 +355,7 @@ Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Grou
   if (answer.reply == Reply::unclear) {
     Backoff backoff(*world.clock, campaign_.options().patience_seconds);
     auto found = campaign_.executor_of(view(group))->find(ledger.all()[place].submission);
-    // The controller may still be working on it: nothing found counts only the second time.
+    // The controller may still be working on it: only a repeated "not found" counts.
     for (int nothing = 0; !found || (!*found && ++nothing < 3);) {
       handed_.silent = !backoff.wait(world);
       if (handed_.silent)

@@ -11,63 +11,63 @@
 
 namespace orch::follow {
 
-// How many tasks of a submission may run at once, and in which lane it stands: in a lane one begins
-// when the one before it has ended.
+// The number of tasks of a submission that may run at once, and its lane: in a lane a submission
+// begins when the previous one has ended.
 struct Turn {
   int at_a_time = 1;
   std::size_t lane = 0;
 };
 
-// Deals a limit (1 or more) to submissions of so many tasks, so that all together keep it: each has
-// a share by its size and a lane of its own, or, where there are more than the limit, one task in
-// one of so many lanes.
+// Distributes a limit (1 or more) over submissions with these numbers of tasks so that they keep it
+// together: each has a share by its size and a lane of its own, or, if there are more submissions
+// than the limit, one task at a time in one of `limit` lanes.
 std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit);
 
-// What became of runs that were to be submitted.
+// The result of submitting runs.
 struct Handed {
   std::size_t runs = 0;     // that were accepted
-  std::size_t jobs = 0;     // calls
+  std::size_t jobs = 0;     // number of jobs or arrays
   std::size_t waiting = 0;  // runs for which there is no room now; they stay due
   std::size_t refused = 0;  // runs
-  std::size_t unsafe = 0;   // runs that were left out: not ours, or changed
-  bool silent = false;      // an error of submit(): the executor did not answer in time
+  std::size_t unsafe = 0;   // runs that were left out because they are not ours, or changed
+  bool silent = false;      // an error of submit() means: the executor did not answer in time
 };
 
-// Hands runs of a campaign to their executors: runs that ask for the same go as arrays, the phases
-// of a ramp-up as jobs that wait for each other. The campaign holds its lock.
+// Submits runs of a campaign to their executors: runs with the same request as arrays, the phases
+// of a ramp-up as jobs that wait for each other. The campaign must hold its lock.
 class Submitter {
  public:
   explicit Submitter(Campaign& campaign) : campaign_(campaign) {}
 
-  // An error if the scheduler cannot be reached in time or the disk does not take it; what was
-  // handed over until then stays, and the rest is still due. Also of runs that are not ours, or
-  // whose scripts were changed: these are left out.
+  // An error if the scheduler cannot be reached in time or the disk is full; runs submitted until
+  // then stay submitted, the rest is still due. Also an error for runs that are not ours, or whose
+  // scripts were changed: these are left out.
   Status submit(std::vector<std::size_t> runs);
 
-  // Asks the executor about one run of each kind, without submitting. All refusals at once.
+  // Asks the executor about one run of each kind, without submitting. Returns all refusals at once.
   Status test(const std::vector<std::size_t>& runs);
 
-  // How many jobs these runs would be.
+  // The number of jobs that these runs would be.
   Result<std::size_t> count_jobs(const std::vector<std::size_t>& runs);
 
   const Handed& handed() const { return handed_; }
 
  private:
-  // Runs that go as one submission.
+  // Runs that are submitted together.
   struct Group {
     std::vector<std::size_t> runs;
-    std::string header;                // of an array's script
+    std::string header;                // of the array's script
     std::vector<std::string> exclude;  // nodes
     int phase = 1;
-    std::string after;         // submission of the phase before
-    std::string after_job;     // and its job, if that has not ended
-    std::optional<Turn> turn;  // where the campaign limits what runs at once
+    std::string after;         // submission of the previous phase
+    std::string after_job;     // and its job, if it has not ended
+    std::optional<Turn> turn;  // set if the campaign limits how many run at once
   };
-  // What SLURM has of the campaign.
+  // The campaign's jobs that SLURM has.
   struct UnderWay {
     std::vector<std::string> tasks;  // "4711", or "4711_3" of an array
-    std::set<std::string> jobs;      // that have these
-    bool all_run = true;             // none of them waits for a place
+    std::set<std::string> jobs;      // ids of the jobs or arrays
+    bool all_run = true;             // true if none of them waits
   };
   using Reply = launch::Submitted::Reply;
 
@@ -89,10 +89,11 @@ class Submitter {
 
   Campaign& campaign_;
   Handed handed_;
-  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // by run and phase, once examined
+  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // by run and phase, filled by
+                                                              // examine()
   std::vector<std::string>
-      lanes_;        // jobs that must have ended before the next of a lane, ':' between
-  int unclear_ = 0;  // answers in a row after which nothing was found
+      lanes_;        // by lane: jobs that must end before the next one, separated by ':'
+  int unclear_ = 0;  // consecutive unclear answers
 };
 
 }  // namespace orch::follow

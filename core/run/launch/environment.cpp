@@ -8,7 +8,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Where the cluster is, and who we are there.
+// The address of the cluster, and our credentials there.
 constexpr std::array kKept{"SLURM_CONF"sv, "SLURM_JWT"sv};
 
 constexpr std::array kPrefixes{"SLURM_"sv, "SLURMD_"sv, "SBATCH_"sv, "SRUN_"sv,     "SQUEUE_"sv,

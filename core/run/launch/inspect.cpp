@@ -41,7 +41,8 @@ RankReport report_of(int rank, const flight::Recording& recording, double now) {
   return report;
 }
 
-// By rank; the name of a file counts, not what a damaged one says of itself.
+// Sorted by rank; the rank is taken from the file's name, because a damaged file may contain
+// another one.
 std::map<int, RankReport> read_recordings(const fs::path& folder, double now,
                                           std::vector<std::string>& notes) {
   std::map<int, RankReport> reports;
@@ -69,7 +70,7 @@ std::string describe(const Place& place) {
   return inside ? fmt::format("in {} of {}", kind, group) : "in none";
 }
 
-// Those that are somewhere else than more than half of all.
+// Marks ranks that are in another place than the majority.
 void suspect_strangers(std::vector<RankReport>& ranks) {
   std::map<Place, std::size_t> count;
   std::size_t recorded = 0;
@@ -87,13 +88,14 @@ void suspect_strangers(std::vector<RankReport>& ranks) {
   }
 }
 
-// Channels between stages, by the names that our trainers give them.
+// True for a wait in a channel between stages, recognised by the names that our trainers use.
 bool waits_in_channel(const RankReport& report) {
   const auto& c = report.collective;
   return c && c->inside() && (c->group.starts_with("up ") || c->group.starts_with("down "));
 }
 
-// Stages wait for each other in a chain, and each counts differently: at its end is who does not.
+// Stages wait for each other in a chain, and their numbers of collectives cannot be compared: the
+// suspect is the stage at the end of the chain, which waits for none.
 bool suspect_ends_of_chains(std::vector<RankReport>& ranks) {
   const auto waiting = std::count_if(ranks.begin(), ranks.end(), waits_in_channel);
   if (waiting == 0) return false;
@@ -114,7 +116,7 @@ void find_suspects(std::vector<RankReport>& ranks) {
     lowest = std::min(lowest, report.begun);
     highest = std::max(highest, report.begun);
   }
-  if (lowest > highest) return;  // there is no recording at all
+  if (lowest > highest) return;  // there are no recordings
   const bool is_chain = suspect_ends_of_chains(ranks);
   for (auto& report : ranks) {
     if (report.process && report.process->state == 'T')

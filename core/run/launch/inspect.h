@@ -13,65 +13,66 @@
 
 namespace orch::launch {
 
-// A rank's process as its machine shows it.
+// A rank's process as seen on its machine.
 struct RankProcess {
   std::string host;
   int pid = 0;
   char state = '?';   // R, S, D (waits for a device or a disk), T (stopped), Z
-  std::string wchan;  // where in the kernel it sleeps; empty: not known
+  std::string wchan;  // the kernel function in which it sleeps; empty: unknown
   double cpu_seconds = 0;
   double resident = 0;             // bytes
-  std::string stack_from;          // gdb, eu-stack, kernel; empty: no stack
+  std::string stack_from;          // gdb, eu-stack, kernel; empty: there is no stack
   std::vector<std::string> stack;  // lines, printable
   std::string note;                // why there is no (better) stack, and how to get one
 };
 
 struct RankReport {
   int rank = 0;
-  bool recorded = false;    // there is a flight recording; else the next five say nothing
-  int recorded_pid = 0;     // of who keeps it
-  std::int64_t step = -1;   // the one at hand; -1: none yet
-  double step_seconds = 0;  // since it began
-  std::uint64_t begun = 0;  // collectives
-  // The one that it is in, or was in last. Of several that it has begun and not ended, the oldest:
-  // the others wait for it.
+  bool recorded = false;    // false: there is no flight recording, and the next five are unset
+  int recorded_pid = 0;     // process that wrote it
+  std::int64_t step = -1;   // the current one; -1: none yet
+  double step_seconds = 0;  // since the step began
+  std::uint64_t begun = 0;  // number of collectives
+  // The present or last collective. If several have begun and not ended, the oldest: the others
+  // wait for it.
   std::optional<flight::Collective> collective;
-  double collective_seconds = 0;  // how long it is in it, or out of it
+  double collective_seconds = 0;  // since it began, or since it ended
   std::optional<RankProcess> process;
-  std::string suspicion;  // why this rank may be the one that the others wait for; empty: none
+  std::string suspicion;  // why the other ranks may be waiting for this one; empty: no reason
 };
 
 struct Inspection {
   int attempt = 0;
-  std::vector<RankReport> ranks;  // by rank
-  bool probed = false;            // whether the processes were looked at
+  std::vector<RankReport> ranks;  // sorted by rank
+  bool probed = false;            // true if processes were inspected
   std::vector<std::string> notes;
 };
 
 struct InspectRequest {
-  fs::path run_folder;  // absolute; of a SLURM job, as its script has it
+  fs::path run_folder;  // absolute; for a SLURM job, as in its script
   int attempt = 1;
-  int ranks = 0;          // that there should be; 0: not known
+  int ranks = 0;          // expected number; 0: unknown
   std::string executor;   // slurm or local
-  record::JobFact job;    // its processes are looked at while this is RUNNING
-  std::size_t nodes = 0;  // of the job; 0: all that it has
+  record::JobFact job;    // processes are inspected while its state is RUNNING
+  std::size_t nodes = 0;  // of the job; 0: all of its nodes
   double now = 0;         // seconds since 1970
-  double seconds = 60;    // for the look at the processes
+  double seconds = 60;    // time limit for inspecting processes
 };
 
-// What each rank of an attempt does, or did last. An error only if there is no such attempt; a
-// probe that fails is a note.
+// What each rank of an attempt does, or did last. An error only if the attempt does not exist; a
+// failed probe becomes a note.
 Result<Inspection> inspect_run(Shell& shell, const InspectRequest& request);
 
 // --- the parts ---
 
-// Where some wait for another stage of a pipeline, those that do not: the chain ends there. Else
-// ranks that stay behind in the number of collectives begun; if none does, those in another
-// collective than most. And those that are stopped, or that left no recording where others did.
+// Marks the suspicious ranks. If some wait for another pipeline stage: those that do not, where the
+// chain ends. Else ranks that are behind in the number of collectives begun; if there are none,
+// those in another collective than the majority. And ranks that are stopped, or that have no
+// recording while others do.
 void find_suspects(std::vector<RankReport>& ranks);
 
-// Looks at the processes of an attempt, through a step that overlaps the job or directly.
-// Fills RankReport::process; ranks that are only found here are added.
+// Inspects the processes of an attempt, through a step that overlaps the job or directly. Fills
+// RankReport::process; ranks that are found only here are added.
 Status probe_processes(Shell& shell, const InspectRequest& request, Inspection& inspection);
 
 }  // namespace orch::launch

@@ -9,8 +9,9 @@
 namespace orch::launch {
 namespace {
 
-// Runs once per node, with the attempt's folder and "rank:pid" words of the recordings. Answers
-// lines "orch-probe RANK PID HOST KEY VALUE". A fixed text: what comes from users is in $1 and $2.
+// Runs once per node, with the attempt's folder and "rank:pid" pairs of the recordings as
+// arguments. Prints lines "orch-probe RANK PID HOST KEY VALUE". The script is constant: user input
+// is only in $1 and $2.
 constexpr auto kScript = R"bash(
 attempt=$1 wanted=" $2 " host=${SLURMD_NODENAME:-${HOSTNAME:-localhost}}
 cd /proc || exit 1
@@ -81,7 +82,7 @@ for rank in "${!chosen[@]}"; do cat "$answers/$rank"; done
 exit 0
 )bash";
 
-constexpr std::size_t kMostWanted = 100'000;  // a word of a command has its limit at 128 KiB
+constexpr std::size_t kMostWanted = 100'000;  // an argument of a command is limited to 128 KiB
 
 Command probe_command(const InspectRequest& request, const std::string& attempt,
                       const std::string& wanted) {
@@ -125,7 +126,7 @@ void read_info(std::istringstream& words, RankProcess& process) {
   process.wchan = printable(process.wchan);
 }
 
-// Frames and the names of threads; the rest is what a debugger says before it begins.
+// True for frames and names of threads; the rest is a debugger's introduction.
 bool is_frame(const std::string& line) {
   return line.starts_with("#") || line.starts_with("[<") || line.starts_with("Thread ") ||
          line.starts_with("TID ");
@@ -162,7 +163,7 @@ void add_note(RankProcess& process) {
 
 Status probe_processes(Shell& shell, const InspectRequest& request, Inspection& inspection) {
   auto folder = request.run_folder / "attempts" / std::to_string(request.attempt);
-  // A supervisor gives its ranks the true path.
+  // A supervisor passes the canonical path to its ranks.
   std::error_code code;
   if (const auto real = fs::canonical(folder, code); request.executor == "local" && !code)
     folder = real;

@@ -38,7 +38,7 @@ Error cannot_run(const Command& command, int code) {
   return cannot_run(command, std::generic_category().message(code));
 }
 
-// The three descriptors of the child, and our ends of its pipes.
+// The child's three descriptors, and our ends of its pipes.
 struct Streams {
   Descriptor in, out, err;  // the child's
   Descriptor from_out, from_err;
@@ -52,7 +52,7 @@ bool make_pipe(Descriptor& ours, Descriptor& theirs) {
   return ::fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-// As a file in memory: whoever does not read it to its end neither blocks nor signals us.
+// A file in memory: a child that does not read all of it neither blocks us nor causes SIGPIPE.
 Descriptor input_of(const std::string& text) {
   if (text.empty()) return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Descriptor file(::memfd_create("stdin", MFD_CLOEXEC));
@@ -76,8 +76,8 @@ Result<Streams> open_streams(const Command& command) {
   return streams;
 }
 
-// What execve takes, by hand: Boost's own reads the first byte of words that have none, and
-// compares short variables beyond their ends (1.74).
+// The argument arrays for execve. Boost's own code (1.74) reads the first byte of empty strings,
+// and compares short variables beyond their ends.
 class Words {
  public:
   explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {
@@ -105,8 +105,8 @@ std::vector<std::string> environment_of(const Command& command) {
   return texts;
 }
 
-// Between fork and exec: only what is safe there. A library of ours may have opened files that it
-// forgot to close on exec.
+// Runs between fork and exec: only safe calls. A library may have opened files without
+// close-on-exec.
 void prepare_child(int hold) {
   ::setpgid(0, 0);
   close_all(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -123,7 +123,7 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
       name.find('/') != std::string::npos ? boost::filesystem::path(name) : bp::search_path(name);
   if (program.empty()) return cannot_run(command, "no such program in PATH");
   std::error_code code;
-  // Boost does not tell when it cannot go there.
+  // Boost does not report a directory that cannot be entered.
   if (!command.directory.empty() && !fs::is_directory(command.directory, code))
     return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
   Words words(command.argv), environment(environment_of(command));
@@ -144,7 +144,7 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
   return child.id();
 }
 
-// Takes what the pipe has now; closes it at its end. False: more than the limit.
+// Reads what is in the pipe now; closes it at its end. False: more than the limit.
 bool drain(Descriptor& pipe, std::string& into, std::size_t limit) {
   std::array<char, 65536> buffer;
   while (pipe.is_open()) {
@@ -169,13 +169,13 @@ void wait_for_output(const Streams& streams, milliseconds longest) {
   ::poll(pipes.data(), count, static_cast<int>(longest.count()));
 }
 
-// Follows one child to its end.
+// Follows one child until it ends.
 class Follower {
  public:
   Follower(pid_t pid, Streams& streams, std::size_t limit)
       : pid_(pid), streams_(streams), limit_(limit) {}
 
-  // False when the time is over first.
+  // False if the deadline comes first.
   bool until(SteadyClock::time_point deadline, Output& output) {
     milliseconds pause{1};
     while (true) {
@@ -185,8 +185,8 @@ class Follower {
       if (ended) return true;
       const auto now = SteadyClock::now();
       if (now >= deadline || (too_much_ && !stopped_)) return false;
-      // Output wakes us; so does its end, which is mostly the child's. One that closed its output
-      // long before is looked at less and less often.
+      // Output wakes us; so does its end, usually with the child's end. A child that closed its
+      // output long before is checked less and less often.
       const bool open = streams_.from_out.is_open() || streams_.from_err.is_open();
       const auto longest = open ? milliseconds(50) : pause;
       wait_for_output(streams_, std::min(longest, std::chrono::ceil<milliseconds>(deadline - now)));
@@ -201,7 +201,7 @@ class Follower {
     streams_.from_out.close();
     streams_.from_err.close();
   }
-  // Its group: what it started itself may hold the pipes, or the lock.
+  // Signals the group: descendants may hold the pipes, or the lock.
   void signal(int number) const { ::kill(-pid_, number); }
 
  private:
@@ -212,7 +212,7 @@ class Follower {
     if (got == pid_)
       output.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     else
-      output.code = 255;  // someone else has waited for it
+      output.code = 255;  // another part of the process has waited for it
     return true;
   }
 

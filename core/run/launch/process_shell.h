@@ -4,10 +4,9 @@
 
 namespace orch::launch {
 
-// Runs programs as processes of their own group: a Ctrl-C meant for us does not end a half-done
-// sbatch, and one that outlives us (killed) ends its work, writes its answer and then lets go of
-// the lock it holds. Of our descriptors it inherits only that lock. Output beyond max_output bytes
-// is an error.
+// Runs programs as processes in their own group: Ctrl-C does not interrupt a running sbatch, and if
+// we are killed, it completes, writes its answer and only then releases the inherited lock. No
+// other descriptor of ours is inherited. Output beyond max_output bytes is an error.
 class ProcessShell : public Shell {
  public:
   explicit ProcessShell(std::size_t max_output = std::size_t{256} << 20)

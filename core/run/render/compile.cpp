@@ -24,7 +24,7 @@ std::string lua_string(std::string_view text) {
   return out + '"';
 }
 
-// Where the "}}" is that ends an expression: not inside a string, not a brace of a table.
+// The position of the "}}" that ends an expression: not inside a string, not a brace of a table.
 std::size_t expression_end(std::string_view text) {
   int depth = 0;
   char quote = 0;
@@ -112,7 +112,8 @@ class Compiler {
     (compiled_.lua += text) += '\n';
   }
 
-  // Literals gather over several lines; the line breaks that Lua's count of lines needs follow.
+  // Literals are collected over several lines; line breaks are added to keep Lua's line numbers
+  // right.
   void flush() {
     if (!literal_.empty()) compiled_.lua += "_text(" + lua_string(literal_) + "); ";
     compiled_.lua.append(newlines_, '\n');
@@ -139,7 +140,7 @@ Result<Compiled> compile(std::string_view text, const std::string& file) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   for (const auto& line : split(text, '\n')) {
     std::string_view body = line;
-    if (body.ends_with('\r')) body.remove_suffix(1);  // bash would take it for part of a word
+    if (body.ends_with('\r')) body.remove_suffix(1);  // bash would take it for part of an argument
     compiler.line(body);
   }
   return compiler.finish();

@@ -14,8 +14,8 @@ struct Expression {
   int line = 0;
 };
 
-// A template as Lua. Every statement and expression stands on the line it has in the template, so
-// that Lua's own messages name the right one. The chunk takes two functions as arguments:
+// A template as Lua. Every statement and expression is on the same line as in the template, so that
+// line numbers in Lua's messages are right. The chunk gets two functions as arguments:
 // text(literal) and value(value, expression, flags).
 struct Compiled {
   std::string lua;
@@ -28,7 +28,7 @@ enum ValueFlags {
   kOneLine = 2,  // on a comment or #SBATCH line, which a line break would end
 };
 
-// Errors are those of the template language; Lua is not checked here.
+// Errors of the template syntax; Lua is not checked here.
 Result<Compiled> compile(std::string_view text, const std::string& file);
 
 }  // namespace orch::render

@@ -1,7 +1,7 @@
 // A template is executed anew for every run: it returns a table with its versions and a function
-// render(), which finds the run in globals and returns how to start it. What it reads of the run's
-// settings, training and model is noted, and what is not as by default and was never looked at is
-// refused: nothing that was asked for is dropped in silence.
+// render(), which reads the run from globals and returns how to start it. Every access to the run's
+// settings, training and model is recorded, and a value that differs from its default and was never
+// read is refused: nothing that was asked for is silently dropped.
 #include "core/run/render/framework.h"
 
 #include <fmt/format.h>
@@ -20,10 +20,9 @@
 namespace orch::render {
 namespace {
 
-constexpr const char* kCommon = "common";  // what templates share; no framework
+constexpr const char* kCommon = "common";  // functions that templates share; not a framework
 
-// A field of a watched table: upvalues are the table itself, its name, and the set of what was
-// read.
+// __index of a watched table; upvalues: the table, its name, and the set of names that were read.
 int watched_index(lua_State* L) {
   const char* table = lua_tostring(L, lua_upvalueindex(2));
   auto& seen = *static_cast<std::set<std::string>*>(lua_touserdata(L, lua_upvalueindex(3)));
@@ -36,7 +35,7 @@ int watched_index(lua_State* L) {
   return 1;
 }
 
-// Puts an empty table in the place of a global one, which answers for it and notes who asks.
+// Replaces a global table by an empty one, which forwards and records accesses.
 void watch(lua_State* L, const char* name, std::set<std::string>& seen) {
   lua_newtable(L);
   lua_newtable(L);
@@ -51,14 +50,14 @@ void watch(lua_State* L, const char* name, std::set<std::string>& seen) {
 
 std::string title(const std::string& field) { return field.substr(field.find('.') + 1); }
 
-// Where else in the run a template finds what a field says: its layout, and steps as samples.
+// The place where a template can read the same value: the layout, or steps as samples.
 std::string same_as(const std::string& field) {
   if (field == "training.warmup_steps") return "run.warmup_samples";
   if (field == "training.decay_steps") return "run.decay_samples";
   return field.starts_with("settings.") ? "run." + title(field) : "";
 }
 
-// Fields of the run that are not as by default, and were not read.
+// Refuses fields of the run that differ from their defaults and were not read.
 void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Launch& launch) {
   const auto refuse = [&](const std::string& field, const plan::Value& value) {
     if (seen.contains(field) || seen.contains(same_as(field))) return;
@@ -72,7 +71,7 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i];
         run.settings[i] != default_setting(param, run, stack) &&
-        param.name != "engine")  // for the estimate alone
+        param.name != "engine")  // used by the estimate alone
       refuse("settings." + param.name, run.settings[i]);
   for (const auto& field : plan::training_fields())
     if (const auto value = get(run.training, field); value != field.param.default_value)
@@ -82,7 +81,8 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
       refuse("model." + plan::param_of(size.field).name, get(run.model, size.field));
 }
 
-// A ramp-up on fewer nodes is several jobs, and no framework changes its ranks between them alone.
+// A ramp-up on fewer nodes consists of several jobs, and no framework changes its ranks between
+// them by itself.
 void refuse_phases(const plan::Run& run, Launch& launch) {
   if (const auto jobs = plan::phases(run).size(); jobs > 1)
     launch.refused.push_back(
@@ -91,7 +91,7 @@ void refuse_phases(const plan::Run& run, Launch& launch) {
          "set fewer_nodes = false, or train with orch's own trainer"});
 }
 
-// As parsers of command lines compare flags: --learning_rate is --learning-rate.
+// Normalises a flag as command-line parsers do: --learning_rate is --learning-rate.
 std::string flag_of(std::string_view word) {
   std::string flag(word.substr(0, word.find('=')));
   std::replace(flag.begin(), flag.end(), '_', '-');
@@ -100,7 +100,7 @@ std::string flag_of(std::string_view word) {
 
 bool is_flag(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
 
-// Flags that follow from the run, each with what it says there.
+// Flags that a field of the run determines, with the field's value.
 using Flags = std::map<std::string, std::string>;
 
 Flags rendered_flags(const std::vector<Word>& argv) {
@@ -115,8 +115,8 @@ Flags rendered_flags(const std::vector<Word>& argv) {
   return flags;
 }
 
-// An argument that says again what a field says: which of the two wins is not ours to guess. One
-// that only begins like a flag is that flag to most parsers.
+// Adds the user's arguments. One that repeats a field is refused: it is undefined which of the two
+// wins. Most parsers accept an abbreviated flag, so abbreviations are refused too.
 void add_args(const plan::Run& run, const Flags& fields, Launch& launch) {
   const auto flags = rendered_flags(launch.argv);
   Flags owned;
@@ -168,7 +168,7 @@ class Frameworks::Engine {
   fs::path file_;
   lua::Sandbox sandbox_;
   sol::object chunk_;
-  std::string chosen_;  // the framework whose version the template is told
+  std::string chosen_;  // the framework whose version the template knows
   std::set<std::string> seen_;
   std::vector<Error> refused_, unequal_;
 };
@@ -187,7 +187,7 @@ Result<std::unique_ptr<Frameworks::Engine>> Frameworks::Engine::load(const fs::p
   return engine;
 }
 
-// refuse(place, fact, fix) and unequal(place, fact, fix).
+// Defines refuse(place, fact, fix) and unequal(place, fact, fix).
 void Frameworks::Engine::define_complaint(const char* name, std::vector<Error>& to) {
   sandbox_.state()[name] = [&to, name](const sol::object& place, const sol::object& fact,
                                        const sol::object& fix) {
@@ -235,7 +235,7 @@ Result<Frameworks::About> Frameworks::Engine::about() {
   return about;
 }
 
-// The version as the template knows it: 0.12 for 0.12.1.
+// The version in the form that the template lists: 0.12 for 0.12.1.
 Status Frameworks::Engine::choose(const std::string& framework, const std::string& place) {
   if (framework == chosen_) return {};
   const auto [name, version] = plan::framework_name(framework);
@@ -247,7 +247,7 @@ Status Frameworks::Engine::choose(const std::string& framework, const std::strin
   auto values = sandbox_.state().create_table();
   values["name"] = name;
   values["version"] = version;
-  values["place"] = 0;  // in the list of versions
+  values["place"] = 0;  // index in the list of versions
   auto list = sandbox_.state().create_table();
   for (std::size_t i = 0; i < facts->versions.size(); ++i) {
     const auto& known = facts->versions[i];

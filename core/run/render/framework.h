@@ -11,36 +11,35 @@
 
 namespace orch::render {
 
-// A word of a command line or a value of a variable; where it expands, its $NAMES are filled in
-// where the program is started.
+// An argument or a variable's value; with `expand`, its $NAMES are expanded where the program is
+// started.
 struct Word {
   std::string text;
   bool expands = false;
 
-  std::string shell() const;  // quoted as it must be
+  std::string shell() const;  // quoted as needed
 };
 
-// How a framework is started for a run: what its template made of it.
+// How to start a framework for a run: the result of its template.
 struct Launch {
-  std::vector<Word>
-      program;  // python3 -u; a launcher of its own starts it where one per node is asked for
-  std::vector<Word> argv;  // the script and its arguments, with those that the experiment adds
-  std::map<std::string, Word> environment;   // that nobody set
-  std::map<std::string, std::string> needs;  // variables that must be set, and what they are
+  std::vector<Word> program;  // python3 -u; with one launcher per node, the launcher that starts it
+  std::vector<Word> argv;     // the script and its arguments, including the experiment's
+  std::map<std::string, Word> environment;   // defaults for unset variables
+  std::map<std::string, std::string> needs;  // variables that must be set, with their meanings
   std::vector<File> files;
-  std::vector<Word> version;   // a command that says which version is there; empty: none does
-  std::string stop_signal;     // what USR1 becomes: TERM, USR1; empty: it cannot be told
-  std::string stop_file;       // or the file that is made in the attempt's folder
-  std::vector<Error> refused;  // what the framework cannot do, with every reason
-  std::vector<Error> unequal;  // what it does in another way than our trainers
+  std::vector<Word> version;   // a command that prints the installed version; empty: there is none
+  std::string stop_signal;     // TERM or USR1, sent on USR1; empty: cannot be stopped by a signal
+  std::string stop_file;       // or a file to create in the attempt's folder
+  std::vector<Error> refused;  // what the framework cannot do, each with a reason
+  std::vector<Error> unequal;  // differences from our own trainers
 };
 
 // The templates of frameworks, templates/frameworks/<name>.lua: each turns a run into a Launch. The
 // language is that of experiments, closed and deterministic; templates/frameworks/README.md lists
-// what a template can name and what it returns.
+// the names that a template can use and what it returns.
 class Frameworks {
  public:
-  // Folders with templates, the first counts most; common.lua is in the last.
+  // Folders with templates, the first has priority; common.lua is in the last.
   explicit Frameworks(std::vector<fs::path> folders);
   Frameworks(Frameworks&&) noexcept;
   Frameworks& operator=(Frameworks&&) noexcept;
@@ -50,16 +49,16 @@ class Frameworks {
 
   struct About {
     std::string doc;
-    std::vector<std::string> versions;  // oldest first; empty: it needs none
+    std::vector<std::string> versions;  // oldest first; empty: versions do not matter
     fs::path file;
   };
   Result<About> about(const std::string& name);
 
-  // Whether there is a framework "name@version"; place is for messages.
+  // Checks that a framework "name@version" exists; place is for messages.
   Status check(const std::string& framework, const std::string& place);
 
-  // What becomes of the run. Errors are the template's own; what it refuses is in the result, and
-  // so is a setting of the run that the template did not even look at.
+  // Renders the run. Errors are those of the template itself; settings that it refuses are in the
+  // result, and so are settings of the run that it never read.
   Result<Launch> launch(const plan::Run& run);
 
  private:

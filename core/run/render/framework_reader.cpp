@@ -40,7 +40,7 @@ std::vector<std::string> LaunchReader::texts(const sol::table& table, const char
   return out;
 }
 
-// A text, a number, or expand "...".
+// A string, a number, or expand "...".
 Word LaunchReader::word(const sol::object& held, const std::string& place) {
   if (held.get_type() == sol::type::string || held.get_type() == sol::type::number) {
     held.push();
@@ -61,7 +61,7 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
   return {};
 }
 
-// Nothing where there is none, or something else.
+// Nothing if it is missing or not a table.
 std::optional<sol::table> LaunchReader::inner(const sol::table& table, const char* name,
                                               const char* what, const char* fix) {
   const auto held = table.raw_get<sol::object>(name);
@@ -102,7 +102,7 @@ void LaunchReader::add_file(const std::string& name, std::string text, const std
   launch.files.push_back({name, std::move(text)});
 }
 
-// Written by the template, or copied from beside it.
+// Reads files whose content the template returns, or that are copied from beside it.
 void LaunchReader::read_files(const sol::table& table, Launch& launch) {
   for (const auto& [name, text] : named_words(table, "files"))
     add_file(name, text.text, "files", launch);

@@ -10,18 +10,18 @@
 
 namespace orch::render {
 
-// Turns what a framework's template returned into a Launch, with every mistake in it at once.
+// Converts the result of a framework's template to a Launch, and reports every mistake at once.
 class LaunchReader {
  public:
   explicit LaunchReader(const fs::path& file) : file_(file) {}
 
   Launch read(const sol::object& made);
   const Errors& errors() const { return errors_; }
-  // Flags that a field of the run decides, though they are not on the command line.
+  // Flags that a field of the run determines, though they are not on the command line.
   const std::map<std::string, std::string>& owned() const { return owned_; }
 
-  std::string text(const sol::table& table, const char* name);  // "" where there is none
-  std::vector<std::string> texts(const sol::table& table, const char* name);  // in order
+  std::string text(const sol::table& table, const char* name);                // "" if missing
+  std::vector<std::string> texts(const sol::table& table, const char* name);  // in their order
 
  private:
   std::optional<sol::table> inner(const sol::table& table, const char* name, const char* what,

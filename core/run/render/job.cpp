@@ -62,7 +62,7 @@ std::string script_name(std::size_t index) {
 
 fs::path template_for(const fs::path& folder, const std::string& cluster, const std::string& like) {
   for (const auto& name : {cluster, like}) {
-    // A cluster's name comes from a file that a user wrote: it must not lead out of the folder.
+    // A cluster's name comes from a user's file: it must not lead out of the folder.
     const auto own = folder / (name + ".sbatch");
     if (is_plain_name(name) && is_there(own)) return own;
   }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kLongestScript = 16 << 20;
 
-// The functions below are called by Lua and leave by longjmp on an error: the only C++ objects in
-// them that own anything are gone, or live in the engine, when that can happen.
+// Lua calls the functions below and they leave by longjmp on an error: at that time, no C++ object
+// that owns memory may exist, except those in the engine.
 
 std::string& output(lua_State* L) {
   return *static_cast<std::string*>(lua_touserdata(L, lua_upvalueindex(1)));
@@ -37,7 +37,7 @@ int write_text(lua_State* L) {
   return 0;
 }
 
-// A whole number is written as one, even if Lua computed it as 3e11: shells cannot count in floats.
+// An integer is written as one, even if Lua computed it as 3e11: shells cannot compute with floats.
 void write_number(lua_State* L) {
   char text[64];
   const auto number = lua_tonumber(L, 1);
@@ -95,8 +95,8 @@ int write_value(lua_State* L) {
   }
 }
 
-// A global would live on from one script to the next, which would then depend on its place in line.
-// The host, whose values are globals too, may.
+// A global would survive from one script to the next, whose result would then depend on their
+// order. The host, whose values are globals too, may define them.
 int refuse_global(lua_State* L) {
   if (!lua::Budget::of(L).running()) {
     lua_rawset(L, 1);
@@ -122,7 +122,8 @@ sol::object writer(lua_State* L, lua_CFunction function, std::string& output) {
   return result;
 }
 
-// Each expression by itself: inside the whole, a slip in one shows up somewhere else.
+// Each expression is checked by itself: inside the whole chunk, an error in one would be reported
+// elsewhere.
 Errors check_expressions(lua::Sandbox& sandbox, const Compiled& compiled, const std::string& file) {
   Errors errors;
   for (const auto& expression : compiled.expressions) {

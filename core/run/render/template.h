@@ -12,15 +12,15 @@ namespace orch::render {
 
 struct Launch;
 
-// What a job script needs to know besides the run.
+// The values that a job script needs besides the run.
 struct Context {
-  std::string trainers;     // the folder of our own trainers, as seen from the run's folder
-  std::string version;      // of orch
-  double step_seconds = 0;  // as estimated; a job must be told to stop early enough to end a step
-  const Launch* launch = nullptr;  // of a framework, where one is started
+  std::string trainers;     // the folder of our own trainers, relative to the run's folder
+  std::string version;      // orch's version
+  double step_seconds = 0;  // estimated; a job must be told to stop early enough to end a step
+  const Launch* launch = nullptr;  // for a framework
 };
 
-// One of the jobs that a run is cut into.
+// One of the jobs of a run.
 struct PhaseContext {
   plan::Phase phase;
   std::size_t index = 1;  // from 1
@@ -29,8 +29,8 @@ struct PhaseContext {
 
 // A template, compiled once and rendered many times. {{ expr }} is a Lua expression, quoted for the
 // shell; {{! expr }} is not quoted; a line that starts with % is a Lua statement, one with %% a
-// line that starts with %. A value that does not exist is an error, never an empty text. What the
-// expressions can name is listed in templates/slurm/README.md.
+// line that starts with %. A missing value is an error, never an empty string. The names for
+// expressions are listed in templates/slurm/README.md.
 class Template {
  public:
   static Result<Template> load(const fs::path& path);

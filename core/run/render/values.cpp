@@ -16,9 +16,9 @@ namespace orch::render {
 namespace {
 
 constexpr std::int64_t kUsualSignalSeconds = 600;
-constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM keeps it in 16 bits
+constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM stores it in 16 bits
 
-// Fills a new table that becomes a global. Plain Lua calls: this runs for every script rendered.
+// Fills a new table that becomes a global. Plain Lua calls, because this runs for every script.
 class Table {
  public:
   Table(lua_State* L, const char* name) : L_(L), name_(name) { lua_createtable(L_, 0, 16); }
@@ -74,7 +74,7 @@ class Table {
   const char* name_;
 };
 
-// For programs that count in samples, not in steps.
+// For programs that count samples, not steps.
 void set_samples(Table& table, const plan::Run& run) {
   const auto& training = run.training;
   const auto decay = training.decay_steps > 0 ? training.decay_steps : run.total_steps();
@@ -87,7 +87,7 @@ void set_samples(Table& table, const plan::Run& run) {
   table.set("rampup_samples", rampup.samples);
 }
 
-// Those that run.json has in this section.
+// Sets the fields that run.json has in this section.
 void set_fields(Table& table, const plan::Run& run, std::string_view section) {
   for (const auto& field : plan::run_fields())
     if (field.section == section) table.set_value(field.param.name.c_str(), get(run, field));
@@ -149,7 +149,7 @@ Environment plain_environment(const plan::Slurm& job) {
   return plain;
 }
 
-// Those whose $NAMES the node fills in, as words of a shell.
+// Variables whose $NAMES the node expands, quoted for the shell.
 Environment expanding_words(const plan::Slurm& job) {
   Environment words;
   for (const auto& name : job.expanded)
@@ -158,7 +158,7 @@ Environment expanding_words(const plan::Slurm& job) {
   return words;
 }
 
-// By variables that must be set, what to say where one is not.
+// For each variable that must be set, the message if it is not.
 Environment complaints(const plan::Slurm& job) {
   Environment out;
   for (const auto& [variable, name] : plan::needed_variables(job)) {
@@ -186,7 +186,7 @@ std::vector<std::string> shell_words(const std::vector<Word>& words) {
   return out;
 }
 
-// Every word quoted for the shell already; variables that the run's job sets are not among them.
+// Every value is already quoted for the shell; variables that the run's job sets are left out.
 void set_launch(lua_State* L, const plan::Run& run, const Launch& launch) {
   Environment environment;
   for (const auto& [name, word] : launch.environment)
@@ -231,7 +231,7 @@ std::int64_t signal_seconds(const plan::Slurm& job, double step_seconds) {
   const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;
   const auto limit = plan::parse_slurm_time(job.time);
   if (!limit) return std::min(seconds, kMostSignalSeconds);
-  // A cluster's 600 s meet an experiment's limit of ten minutes: the job would be told to stop at
+  // If a cluster's 600 s met an experiment's limit of ten minutes, the job would be told to stop at
   // its start, and again after each requeue.
   const auto most = static_cast<std::int64_t>(*limit / (given ? 2 : 5));
   return std::clamp<std::int64_t>(std::min(seconds, most), 1, kMostSignalSeconds);

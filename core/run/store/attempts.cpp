@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> kStates = {"running",   "finished",  "
 constexpr auto kAttemptFix =
     "move that file away: the run then counts as one that did not record how it ended";
 
-// "07" is not a number that a script gives.
+// "07" is not a number that a script creates.
 int parse_number(const std::string& name) {
   return name.starts_with('0') ? 0 : number_from<int>(name).value_or(0);
 }
@@ -51,7 +51,7 @@ void read_status(Fields& fields, Attempt& attempt) {
   attempt.bad_nodes = fields.texts("bad_nodes");
 }
 
-// When a file last grew, seconds since 1970; 0: it is not there.
+// When a file was last written, seconds since 1970; 0: it does not exist.
 double written(const fs::path& file) {
   struct stat about = {};
   if (::stat(file.c_str(), &about) != 0) return 0;

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kHead = "{\"orch_index\":7}";  // its version
+constexpr std::string_view kHead = "{\"orch_index\":7}";  // with its version
 
 fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 
@@ -62,15 +62,15 @@ Index::Row read_row(Fields& fields) {
   return row;
 }
 
-// How a line says of which experiment it is: within a string the quotes would have backslashes.
+// How a line names its experiment: within a string value the quotes would be escaped.
 constexpr std::string_view kExperiment = "\"experiment\":";
 std::string mark_of(const std::string& experiment) {
   return std::string(kExperiment) +
          Json(experiment).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Visits the lines of all experiments; there are none in an index of another version. Never all at
-// once: 200,000 runs have 200 MB of them.
+// Visits the lines of all experiments; none for an index of another version. One line at a time:
+// 200,000 runs have 200 MB of them.
 Status each_line(const fs::path& root, const std::function<void(std::string_view)>& visit) {
   const auto path = file_of(root);
   const auto there = is_plain_file(path);
@@ -87,7 +87,7 @@ Status each_line(const fs::path& root, const std::function<void(std::string_view
   return {};
 }
 
-// Nothing if the line is not a row of ours.
+// Nothing if the line is not a valid row.
 std::optional<Index::Row> parse_row(std::string_view line) {
   const auto json = parse_json(line);
   if (!json.is_object()) return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<Index::Row> parse_row(std::string_view line) {
   return fields.problem().empty() ? std::optional(std::move(row)) : std::nullopt;
 }
 
-// The index as it is written anew. What a reader would skip is not written.
+// The new index while it is written. Lines that a reader would skip are left out.
 class Draft {
  public:
   static Result<Draft> create(const fs::path& root) {
@@ -161,7 +161,7 @@ Status Index::put(const std::string& experiment, const std::vector<Row>& rows) c
   return added ? draft->publish() : added;
 }
 
-// The inode too: a clock of a file system may be coarse, and each state.json is a new file.
+// The inode is included: a file system's clock may be coarse, and each state.json is a new file.
 std::string stamp_of(const fs::path& run_folder) {
   struct stat about = {};
   if (::stat((run_folder / "state.json").c_str(), &about) != 0) return {};

@@ -10,24 +10,24 @@
 
 namespace orch::store {
 
-// <root>/index.jsonl: what the run folders say, so that a table of thousands of runs that ended
-// does not open thousands of files. Never the truth: a row counts as long as the run's state.json
-// is the file that it was made from. It is written whole, and of several processes the last one
-// stays: what another had found is found again.
+// <root>/index.jsonl: a summary of the run folders, so that a table of thousands of ended runs does
+// not open thousands of files. Only a cache: a row is valid as long as the run's state.json is the
+// file that it was made from. It is written as a whole, and among several processes the last writer
+// wins: entries that get lost are added again.
 class Index {
  public:
   struct Row : record::LiveRun {
-    std::string stamp;  // of its state.json, see stamp_of
+    std::string stamp;  // of its state.json, by stamp_of()
   };
 
   explicit Index(const fs::path& root) : root_(root) {}
 
-  // The rows of an experiment that still count. One that is damaged or of another version is none.
+  // The rows of an experiment. Damaged rows, and an index of another version, are ignored.
   std::deque<Row> rows(const std::string& experiment);
   // Why it could not be read; then there are no rows.
   const std::string& why() const { return why_; }
 
-  // In the place of all that it has of the experiment.
+  // Replaces all rows of the experiment.
   Status put(const std::string& experiment, const std::vector<Row>& rows) const;
 
  private:
@@ -35,13 +35,13 @@ class Index {
   std::string why_;
 };
 
-// What tells a run's state.json from one that is written later; empty where there is none. To be
-// taken before the file is read.
+// Identifies the present version of a run's state.json; empty if there is none. Take it before
+// reading the file.
 std::string stamp_of(const fs::path& run_folder);
 
-// Makes the index anew from the folders below a root; the number of runs in it. The folders do not
-// say what a scheduler knows: a run without a state.json is planned. Runs that cannot be read are
-// left out, and told in *damaged.
+// Rebuilds the index from the folders below a root; returns the number of runs. Folders lack the
+// scheduler's knowledge: a run without a state.json counts as planned. Runs that cannot be read are
+// left out, and reported in *damaged.
 Result<std::size_t> rebuild_index(const fs::path& root, Errors* damaged = nullptr);
 
 }  // namespace orch::store

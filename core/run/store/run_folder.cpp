@@ -21,7 +21,7 @@
 namespace orch::store {
 namespace {
 
-constexpr std::size_t kLargestList = std::size_t{256} << 20;  // a million ids
+constexpr std::size_t kLargestList = std::size_t{256} << 20;  // for a million ids
 constexpr auto kPlanAgain = "move the run's folder away and plan the experiment again";
 
 int count_scripts(const fs::path& folder) {
@@ -31,7 +31,7 @@ int count_scripts(const fs::path& folder) {
   return phases;
 }
 
-// A follower of many runs says one line of each that is damaged.
+// A follower of many runs prints one line for each that is damaged.
 Error first_of(const Errors& errors) {
   auto error = errors.front();
   if (errors.size() > 1) error.fact += fmt::format(" (and {} more)", errors.size() - 1);
@@ -69,7 +69,7 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
     if (!fields.problem().empty()) return damaged(estimate_path, fields.problem(), kPlanAgain);
     if (run->steps > 0) estimate.gpu_hours = plan::hours_of_steps(*run, estimate.step_seconds);
   }
-  // The folders may have been renamed.
+  // Folders may have been renamed.
   out.record.id = run_folder.filename().string();
   out.record.source = run_folder.parent_path().filename().string();
   out.phases = count_scripts(run_folder);
@@ -78,7 +78,7 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
 
 namespace {
 
-// By number, as {"quantity", "value", "below", "above", "where"}.
+// Parallel to {"quantity", "value", "below", "above", "where"}.
 std::vector<plan::Expectation> read_expected(Fields& fields) {
   std::vector<plan::Expectation> out;
   if (!fields.has("expect")) return out;

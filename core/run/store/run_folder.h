@@ -17,50 +17,52 @@ class Fields;
 
 namespace orch::store {
 
-// Reads what a run folder holds. None of them trusts a file: a damaged one is an error that names
-// it, one that is missing is nothing.
+// Functions that read a run folder. None of them trusts a file: a damaged one is an error that
+// names it, a missing one gives nothing.
 
-// As it was planned, from run.json, estimate.json and the scripts beside them. Without a run.json
-// there is no run: that is an error too. Without an estimate.json nothing is estimated.
+// The run as planned, from run.json, estimate.json and the scripts beside them. A missing run.json
+// is an error. Without an estimate.json there is no estimate.
 Result<record::LiveRun> read_live_run(const fs::path& run_folder);
 
-// What became of it, from state.json: without one, nothing yet.
+// Adds the state from state.json; without the file nothing changes.
 Status read_state(const fs::path& run_folder, record::LiveRun& run);
 
-// The same as text and as fields, for a line of the index too; problems are the fields'.
+// The content of state.json as text, and read from fields (also for a line of the index); problems
+// are added to the fields'.
 std::string state_json(const record::LiveRun& run);
 void parse_state(Fields& fields, record::LiveRun& run);
 
-// state.json of many runs of an experiment at once: the disk is waited for once instead of for
+// Writes state.json for many runs of an experiment at once: one wait for the disk instead of one
 // each. After an error some are written.
 Status write_states(const fs::path& experiment_folder,
                     const std::vector<const record::LiveRun*>& runs);
 
-// attempts/<n>/status.json in the order of their numbers; an attempt that has none yet is "running"
-// with nothing else known. From: only those with a number of at least this.
+// Reads attempts/<n>/status.json in the order of the numbers; an attempt without the file is
+// "running" with nothing else known. from: the lowest number to read.
 Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
 
-// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file,
-// which are its name, file, budget and what it expects.
+// Reads runs/<experiment>/experiment.json: what a follower needs without the experiment's file,
+// namely its name, file, budget and expectations.
 Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experiment_folder);
 Status write_experiment(const fs::path& experiment_folder, const plan::Experiment& experiment);
 
-// runs/<experiment>/<id>/provenance.json: where a run is from, as its folder was written.
+// runs/<experiment>/<id>/provenance.json: the origin of a run, recorded when its folder was
+// written.
 struct Provenance {
-  std::string orch;             // its version
+  std::string orch;             // orch's version
   std::string experiment_file;  // as it was given
   std::string cluster_file;
-  std::string commit;    // of the repository that holds the experiment's file; empty: none
-  bool changed = false;  // the file, or one that it includes, differs from that commit's
-  std::vector<std::string> includes;  // files that it includes, from its folder
-  std::vector<std::string> set;       // what the command line changed in it
+  std::string commit;                 // of the repository with the experiment's file; empty: none
+  bool changed = false;               // the file, or one that it includes, differs from that commit
+  std::vector<std::string> includes;  // files that it includes, relative to its folder
+  std::vector<std::string> set;       // changes from the command line
 };
 Status read_provenance(const fs::path& run_folder, record::Origin& into);
 std::string provenance_json(const Provenance& provenance);
 
-// runs/<experiment>/wanted: the runs that someone asked to be submitted, one id per line, so that a
-// resume after a crash submits those and no others. add_wanted keeps what is there; call it under
-// the experiment's lock.
+// runs/<experiment>/wanted: the ids of runs that a user asked to submit, one per line, so that a
+// resume after a crash submits those and no others. add_wanted keeps the existing ids; call it
+// under the experiment's lock.
 Result<std::set<std::string>> read_wanted(const fs::path& experiment_folder);
 Status add_wanted(const fs::path& experiment_folder, const std::vector<std::string>& ids);
 
@@ -69,11 +71,11 @@ std::vector<std::string> run_ids(const fs::path& experiment_folder);
 // Experiments below a root: folders with at least one run or a submissions folder, sorted.
 std::vector<std::string> experiments(const fs::path& root);
 
-// Error if a file or folder belongs to another user. Root is no exception: it neither runs what
-// others can change nor leaves its own files with them. A missing one is no error. `or_of`: another
-// owner that is accepted, such as that of the experiment when its runs are only looked at.
+// An error if a file or folder belongs to another user. Root is no exception: it must not run files
+// that others can change, nor leave its own files with them. A missing file is no error. `or_of`:
+// another accepted owner, such as that of the experiment when its runs are only read.
 Status check_ours(const fs::path& path, std::optional<unsigned> or_of = std::nullopt);
-std::optional<unsigned> owner_of(const fs::path& path);  // uid; none: it cannot be told
+std::optional<unsigned> owner_of(const fs::path& path);  // uid; nothing if it cannot be determined
 // The same for a folder; also an error if we may not write in it.
 Status check_owner(const fs::path& folder);
 

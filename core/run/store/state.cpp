@@ -18,7 +18,7 @@ constexpr auto kStateFix = "move that file away: orch resume makes it again from
 // JSON has no NaN.
 double finite(double number) { return std::isfinite(number) ? number : 0; }
 
-// What no member of a measurement holds.
+// Quantities that have no member in Measurement.
 constexpr std::array kStated{"evaluation_loss",    "gradient_norm", "learning_rate",
                              "communicated_bytes", "bubble",        "others_share",
                              "clock_mhz"};

@@ -17,11 +17,11 @@ namespace {
 
 constexpr const char* kProvenance = "provenance.json";
 
-constexpr std::size_t kBatch = 512;  // folders per sync: one for each would wait for the disk
+constexpr std::size_t kBatch = 512;  // folders per sync, because each sync waits for the disk
 
 using Ids = std::set<std::string>;
 
-// Runs that an executor has or had: it reads their scripts when a job starts, not when it is
+// Runs that were submitted: an executor reads their scripts when a job starts, not when it is
 // submitted.
 Result<Ids> submitted_runs(const fs::path& experiment_folder) {
   const auto submissions = read_submissions(experiment_folder);
@@ -52,7 +52,7 @@ Status check_run_json(const fs::path& file) {
                "put that run's own run.json back, or move the folder away"};
 }
 
-// The run exists: bring scripts and estimate up to date unless it was started.
+// For an existing run: updates scripts and estimate unless it was started.
 Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
   bool changed = false;
   if (auto status = check_run_json(place / "run.json"); !status) return status.error();
@@ -61,24 +61,24 @@ Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& sub
     if (holds(place / file.name, file.text)) continue;
     if (auto status = write_file_atomically(place / file.name, file.text); !status)
       return status.error();
-    changed = changed || file.name != kProvenance;  // where it is from is news to nobody
+    changed = changed || file.name != kProvenance;  // a new provenance alone is no change
   }
   return changed;
 }
 
 Status publish(std::vector<DraftFolder>& drafts, const fs::path& parent) {
   if (drafts.empty()) return {};
-  // What the folders hold is on disk before they appear.
+  // The content of folders is on disk before they appear.
   if (auto status = sync_disk_of(parent); !status) return status;
   for (auto& draft : drafts)
     if (auto status = draft.publish(); !status && !is_there(draft.place() / "run.json"))
-      return status;  // else another orch was faster
+      return status;  // otherwise another orch was faster
   drafts.clear();
   sync_folder(parent);
   return {};
 }
 
-// Takes folders away again that were made for nothing.
+// Removes folders again that were created in vain.
 class NewFolders {
  public:
   explicit NewFolders(const fs::path& path) {
@@ -87,13 +87,13 @@ class NewFolders {
   }
   ~NewFolders() {
     std::error_code ignored;
-    for (const auto& folder : made_) fs::remove(folder, ignored);  // only where it is empty
+    for (const auto& folder : made_) fs::remove(folder, ignored);  // succeeds only if it is empty
   }
   NewFolders(const NewFolders&) = delete;
   NewFolders& operator=(const NewFolders&) = delete;
 
  private:
-  std::vector<fs::path> made_;  // the innermost first
+  std::vector<fs::path> made_;  // the innermost one first
 };
 
 std::size_t count_others(const fs::path& parent, const std::set<std::string>& planned) {
@@ -126,7 +126,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   for (std::size_t i = 0; i < count && !(written.interrupted = interrupted()); ++i) {
     const auto folder = make(i);
     if (!folder) return folder.error();
-    if (!planned.insert(folder->id).second) continue;  // asked for twice
+    if (!planned.insert(folder->id).second) continue;  // the id occurs twice in the plan
     const auto place = parent / folder->id;
     if (is_there(place)) {
       const auto changed = refresh(place, *folder, *submitted);

@@ -9,7 +9,7 @@
 
 namespace orch::store {
 
-// A run folder to be: runs/<experiment>/<id>/ with its frozen files.
+// A run folder to be written: runs/<experiment>/<id>/ with its frozen files.
 struct Folder {
   std::string id;
   std::vector<File> files;
@@ -18,26 +18,28 @@ struct Folder {
 struct Written {
   std::size_t created = 0;
   std::size_t unchanged = 0;
-  std::size_t refreshed = 0;  // same run, newer scripts or estimate; it had not been started
-  std::size_t others = 0;     // folders of this experiment that are not in this plan
+  std::size_t refreshed = 0;  // existing runs, not started, with newer scripts or estimate
+  std::size_t others = 0;     // folders of this experiment that do not belong to this plan
   bool interrupted = false;
 };
 
-// The run folders below one root. The folder is the truth: a run that is there is whole.
+// The run folders below one root. The folders are authoritative: an existing run folder is
+// complete.
 class Store {
  public:
   explicit Store(fs::path root) : root_(std::move(root)) {}
 
   fs::path folder(const std::string& experiment, const std::string& id) const;
 
-  // Makes the folders that are missing. Each appears whole or not at all, whenever the process
-  // dies; make(i) is asked for one folder at a time. A run that was started or submitted is never
-  // touched.
+  // Creates the missing folders. Each appears complete or not at all, whenever the process dies;
+  // make(i) is called for one folder at a time. A run that was started or submitted is never
+  // changed.
   Result<Written> write(const std::string& experiment, std::size_t count,
                         const std::function<Result<Folder>(std::size_t)>& make,
                         const std::function<bool()>& interrupted);
 
-  // The folder with this id, or the one whose id or hash begins like this; several are an error.
+  // The folder with this id, or the only one whose id or hash has this prefix; several are an
+  // error.
   Result<fs::path> find(const std::string& id) const;
 
  private:

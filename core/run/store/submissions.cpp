@@ -17,7 +17,7 @@ namespace orch::store {
 namespace {
 
 constexpr auto kFolder = "submissions";
-constexpr std::size_t kLargest = std::size_t{64} << 20;  // a hundred thousand runs
+constexpr std::size_t kLargest = std::size_t{64} << 20;  // for a hundred thousand runs
 constexpr std::size_t kLongestAnswer = 4096;
 constexpr std::size_t kDigits = 16;
 
@@ -70,7 +70,7 @@ std::string to_json(const record::Submission& submission) {
   return std::move(to.end()).text();
 }
 
-// The name of a folder beside ours, and nothing that leads elsewhere.
+// A folder name without a path.
 bool is_folder_name(const std::string& name) {
   return !name.empty() && name.size() < 256 && name[0] != '.' &&
          name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
@@ -202,11 +202,11 @@ Status note_job(const fs::path& submission_folder, const std::string& job) {
 }
 
 Status note_refusal(const fs::path& submission_folder, const std::string& message) {
-  // An empty text would not count as one.
+  // An empty file would not count as a refusal.
   return note(submission_folder / "refused", trim(message).empty() ? "no message" : message);
 }
 
-// Renamed first: a submission is there whole or not at all.
+// Renamed first: a submission exists completely or not at all.
 void drop_submission(const fs::path& submission_folder) {
   std::error_code code;
   const auto aside = submission_folder.parent_path() /

@@ -12,29 +12,30 @@
 namespace orch::store {
 
 // runs/<experiment>/submissions/<id>/: submission.json, frozen, the array's script (array.sbatch)
-// where there is one, and what became of the call: answer (the executor's stdout: the job id,
-// written by the called program itself, so that it is there even if orch is not), job (the id as
-// orch noted it), refused. The folder appears whole, and before the call.
+// if there is one, and the result of the call: answer (the executor's stdout with the job id,
+// written by the called program itself, so that it exists even if orch does not), job (the id as
+// orch recorded it), refused. The folder appears as a whole, before the call.
 struct OpenedSubmission {
-  record::Submission submission;  // with job from "job" or, if that is missing, from "answer"
+  record::Submission submission;  // with the job id from "job" or, if that is missing, from
+                                  // "answer"
   fs::path folder;
 };
 
 // All submissions of an experiment in the order of their ids. Damaged ones are errors, or left out
-// and told in *damaged. Entries that are not named like a submission are passed over.
+// and reported in *damaged. Entries with other names are ignored.
 Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experiment_folder,
                                                        Errors* damaged = nullptr);
 
-// Makes the folder of a new submission: the number after the last one and 16 random digits.
-// script: the text of array.sbatch, or empty. Sets submission.id.
+// Creates the folder of a new submission: the next number and 16 random digits. script: the text of
+// array.sbatch, or empty. Sets submission.id.
 Result<fs::path> write_submission(const fs::path& experiment_folder, record::Submission& submission,
                                   const std::string& script);
 
-// Notes the executor's id, or its refusal, durably.
+// Records the executor's id, or its refusal, durably.
 Status note_job(const fs::path& submission_folder, const std::string& job);
 Status note_refusal(const fs::path& submission_folder, const std::string& message);
 
-// Takes back a submission that the executor has certainly not seen.
+// Removes a submission that the executor has certainly not seen.
 void drop_submission(const fs::path& submission_folder);
 
 }  // namespace orch::store

@@ -15,9 +15,9 @@ namespace {
 
 using State = Check::State;
 
-constexpr double kSeconds = 15;  // for each question; a dead controller answers after its time-out
+constexpr double kSeconds = 15;  // per question; a dead controller answers only after its time-out
 
-// stdout, one line, if the program ran and left with 0.
+// One line of stdout, if the program exited with 0.
 struct Answer {
   bool good = false;
   std::string out;
@@ -67,7 +67,7 @@ Check check_libraries(const std::string& cache, const std::string& what,
   return {what, State::missing, "not found in the system's libraries or LD_LIBRARY_PATH", how};
 }
 
-// How a trainer that is missing can be had: only one that has sources can be built.
+// How to get a missing trainer: only one with sources can be built.
 std::string how_to_get_trainer(const fs::path& sources, const std::string& backend) {
   constexpr const char* kOther =
       "trainer = \"...\" in an experiment names any other program, framework = \"...\" a framework "
@@ -86,7 +86,7 @@ std::string how_to_get_trainer(const fs::path& sources, const std::string& backe
 
 Check check_trainer(const fs::path& folder, const std::string& backend, const fs::path& sources) {
   const auto path = folder / ("orch-train-" + backend);
-  for (const auto& name : {path, path.filename()})  // ours, else on PATH
+  for (const auto& name : {path, path.filename()})  // our own folder first, then PATH
     if (const auto found = find_program(name.string()); !found.empty())
       return {"trainer " + backend, State::ok, printable(found.string()), ""};
   return {"trainer " + backend, State::missing, "no " + printable(path.string()),

@@ -9,32 +9,32 @@
 
 namespace orch::launch {
 
-// One thing that a machine has or lacks.
+// One property of a machine, present or missing.
 struct Check {
   enum class State {
     ok,
     missing,  // something does not work without it
-    note,     // works, but worth knowing
+    note,     // everything works, but worth knowing
   };
   std::string what;
   State state = State::ok;
   std::string found;
-  std::string how_to_get;  // the next step; empty where there is none to take
+  std::string how_to_get;  // the next step; empty if none is needed
 };
 
 struct DoctorOptions {
   std::vector<fs::path> plugin_folders;
   fs::path trainers;                  // the folder of orch-train-<backend>
-  std::vector<std::string> backends;  // whose trainers to look for
-  fs::path sources;                   // a clone of orch; empty: not available here
-  fs::path runs;                      // where run folders go; may not exist yet
+  std::vector<std::string> backends;  // backends whose trainers are checked
+  fs::path sources;                   // a clone of orch; empty: none
+  fs::path runs;                      // where run folders are written; may not exist yet
 };
 
-// What this machine has for launching and following runs. Changes nothing: a file that it makes
-// where runs go, to see whether that can lock, is removed again.
+// Checks what this machine needs for launching and following runs. Changes nothing: the file that
+// tests locking in the folder of runs is removed again.
 std::vector<Check> examine(Shell& shell, const Clock& clock, const DoctorOptions& options);
 
-// --- the parts, in their order ---
+// --- the checks, in their order ---
 std::vector<Check> examine_slurm(Shell& shell);
 std::vector<Check> examine_programs(Shell& shell, const DoctorOptions& options);
 std::vector<Check> examine_machine(Shell& shell);

@@ -20,11 +20,11 @@ namespace {
 
 using State = Check::State;
 
-constexpr double kLittleSpace = 10e9;  // bytes; a checkpoint of a small model is a few
-constexpr double kFewFiles = 100'000;  // a sweep of 5,000 runs makes about ten each
+constexpr double kLittleSpace = 10e9;  // bytes; a few checkpoints of a small model
+constexpr double kFewFiles = 100'000;  // a sweep of 5,000 runs creates about ten each
 constexpr double kSkewSeconds = 5;
 
-// The folder itself, or the nearest above it that is there.
+// The folder itself, or its nearest existing parent.
 fs::path nearest_folder(const fs::path& path) {
   std::error_code code;
   auto folder = fs::absolute(path.empty() ? fs::path(".") : path, code);
@@ -44,14 +44,14 @@ Check check_space(const fs::path& folder) {
   const auto found = fmt::format("{} free of {}", format_bytes(free), format_bytes(all));
   if (free < kLittleSpace)
     return {what, State::note, found, "free some space, or name another place with --runs"};
-  // Some file systems have no fixed number of files, and say 0 of 0.
+  // Some file systems have no fixed number of files, and report 0 of 0.
   if (facts.f_files > 0 && static_cast<double>(facts.f_favail) < kFewFiles)
     return {what, State::note, fmt::format("{}, {} files left", found, facts.f_favail),
             "remove files there, or name another place with --runs"};
   return {what, State::ok, found, ""};
 }
 
-// A quota is only felt by who writes: a few MiB tell at least whether it is used up.
+// A quota shows only when writing: a few MiB show at least if it is used up.
 Check check_writing(const fs::path& file) {
   const Descriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!opened.is_open())

@@ -20,7 +20,7 @@
 namespace orch::launch {
 namespace {
 
-constexpr std::size_t kTail = 2000;  // characters of a log that a message may quote
+constexpr std::size_t kTail = 2000;  // characters of a log that a message quotes
 
 std::string tail(const fs::path& log) {
   const auto text = read_file(log);
@@ -29,14 +29,14 @@ std::string tail(const fs::path& log) {
   return std::string(trimmed.substr(trimmed.size() > kTail ? trimmed.size() - kTail : 0));
 }
 
-// Made, never written to: whoever comes first, the mark is the same.
+// Creates an empty file as a mark; it does not matter which process does so first.
 Status mark(const fs::path& file) {
   const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   return made.is_open() ? Status() : file_error(file, "cannot create", errno);
 }
 
-// A program that outlives us, once started: `heard` is false when it still holds the pipe that it
-// inherited after so many seconds. Not started: error says why.
+// A started program that outlives us. heard: false if it still holds the inherited pipe after the
+// time limit. If it was not started, error has the reason.
 struct Detached {
   bool started = false;
   bool heard = false;
@@ -47,8 +47,8 @@ void tell(int pipe, int code) {
   [[maybe_unused]] const auto ignored = ::write(pipe, &code, sizeof code);
 }
 
-// Runs in the grandchild: only plain system calls. The pipe goes to the program and is closed by
-// it; on failure it carries errno.
+// Runs in the grandchild: only plain system calls. The program inherits the pipe and closes it; if
+// starting it fails, errno is written to the pipe.
 [[noreturn]] void become(const std::vector<char*>& argv, const char* log, int hold, int pipe) {
   const int null = ::open("/dev/null", O_RDONLY);
   const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -72,7 +72,7 @@ void tell(int pipe, int code) {
   ::_exit(127);
 }
 
-// Twice forked, so that it is nobody's child who would have to wait for it.
+// Forks twice, so that no process has to wait for the grandchild.
 int fork_twice(const std::vector<char*>& argv, const char* log, int hold, int pipe) {
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -88,7 +88,7 @@ int fork_twice(const std::vector<char*>& argv, const char* log, int hold, int pi
   return status == 0 ? 0 : EAGAIN;
 }
 
-// What comes through the pipe before everyone has closed it: nothing, or errno.
+// Reads the pipe until every holder has closed it: nothing, or errno.
 void listen(int pipe, double seconds, Detached& outcome) {
   SystemClock clock;
   const double limit = clock.steady() + seconds;
@@ -107,8 +107,8 @@ void listen(int pipe, double seconds, Detached& outcome) {
   }
 }
 
-// Starts it in a session of its own, reading nothing, writing into a log. It inherits `hold` too
-// (if it is not -1).
+// Starts the program in its own session, with an empty stdin and its output in a log. It inherits
+// `hold` too, unless that is -1.
 Detached start_detached(const std::vector<std::string>& argv, const fs::path& log, int hold,
                         double seconds) {
   Detached outcome;
@@ -184,8 +184,8 @@ void LocalExecutor::poll_one(const record::Submission& submission, record::JobFa
   if (!job) return;
   const auto note = read_note(folder);
   const auto host = note.host.empty() ? host_name() : note.host;
-  // From another host its process cannot be seen, so its files are believed. Looked at before the
-  // files: what one that is gone has left will not change any more.
+  // A supervisor on another host cannot be checked, so its files are trusted. Checked before the
+  // files are read: those of an ended supervisor do not change any more.
   const bool alive = host != host_name() || is_alive(*parse_supervisor_id(*job));
   for (std::size_t index = 0; index < submission.runs.size(); ++index) {
     const auto read = read_task(folder, index);

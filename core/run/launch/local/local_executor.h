@@ -11,13 +11,14 @@ namespace orch::launch {
 
 struct LocalOptions {
   fs::path experiment_folder;           // runs/<experiment>; submissions are below it
-  std::vector<std::string> supervisor;  // words before the submission's folder: orch, _local
+  std::vector<std::string> supervisor;  // command before the submission's folder: orch, _local
   fs::path trainers;                    // for test(): the folder of orch-train-<backend>
-  double answer_seconds = 30;           // for a supervisor to say that it is there
+  double answer_seconds = 30;           // time limit for a supervisor's first sign of life
 };
 
 // Runs on this machine, one after the other, under a supervisor that outlives us as a SLURM job
-// would. What it says is in the submission's folder: poll() asks /proc whether it is still there.
+// would. The supervisor writes to the submission's folder; poll() checks in /proc that it still
+// exists.
 class LocalExecutor : public Executor {
  public:
   LocalExecutor(LocalOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}

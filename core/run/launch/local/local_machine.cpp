@@ -54,7 +54,8 @@ bool is_program(const fs::path& path) {
 std::optional<Process> read_process(pid_t pid) {
   const auto text = read_file("/proc/" + std::to_string(pid) + "/stat");
   if (!text) return std::nullopt;
-  // The name in brackets may hold anything, brackets too: the fields begin after the last one.
+  // The name in parentheses may contain anything, including parentheses: the fields begin after the
+  // last one.
   const auto close = text->rfind(')');
   if (close == std::string::npos) return std::nullopt;
   Process process;

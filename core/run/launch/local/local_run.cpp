@@ -12,7 +12,7 @@
 namespace orch::launch {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1024;  // of one machine; more is a damaged file
+constexpr std::int64_t kMostRanks = 1024;  // per machine; more means a damaged file
 
 void check_files(const LocalRun& local, const std::string& place, Errors& errors) {
   const auto& training = local.run.training;
@@ -55,7 +55,7 @@ Trainer find_trainer(const plan::Run& run, const fs::path& trainers) {
   return trainer;
 }
 
-// What each rank is given, whoever starts it.
+// True for variables that each rank gets, whatever starts it.
 static bool is_of_rank(const std::string& variable) {
   return variable.starts_with("ORCH_") || variable.starts_with("MASTER_") || variable == "RANK" ||
          variable == "LOCAL_RANK" || variable == "WORLD_SIZE";

@@ -10,8 +10,8 @@
 
 namespace orch::launch {
 
-// A run on this machine, from its folder. A ramp-up is one phase here: there are no nodes to give
-// back, so all ranks train from the first batch to the last.
+// A run on this machine, from its folder. A ramp-up is a single phase here: no nodes can be
+// released, so all ranks train from the first batch to the last.
 struct LocalRun {
   fs::path folder;
   plan::Run run;
@@ -22,18 +22,18 @@ struct LocalRun {
 
 Result<LocalRun> read_local_run(const fs::path& run_folder);
 
-// The script that starts a framework in the trainer's place, in the run's folder.
+// The script in the run's folder that starts a framework instead of our trainer.
 inline constexpr const char* kStart = "start";
 
-// The program of each rank: as the run was planned, or the backend's own, among ours or on PATH.
-// Without a path: there is no such program that we may execute.
+// The program of each rank: the planned one, or the backend's own, among our trainers or in PATH.
+// An empty path: no such program can be executed.
 struct Trainer {
   std::string wanted;
   fs::path path;
 };
 Trainer find_trainer(const plan::Run& run, const fs::path& trainers);
 
-// Everything that would keep the run from starting on this machine.
+// All reasons why the run cannot start on this machine.
 Errors check_local_run(const LocalRun& local, const fs::path& trainers);
 
 }  // namespace orch::launch

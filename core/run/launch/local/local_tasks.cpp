@@ -122,7 +122,7 @@ fs::path cancel_mark(const fs::path& folder, std::size_t index) {
 SupervisorFolder::SupervisorFolder(const fs::path& path)
     : path_(path), file_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
-// A folder without a name has no links. ESTALE: another host deleted it (NFS).
+// A folder without a name has no links left. ESTALE: another host deleted it (NFS).
 bool SupervisorFolder::is_deleted() const {
   struct stat facts = {};
   if (!file_.is_open()) return ::stat(path_.c_str(), &facts) != 0 && errno == ENOENT;

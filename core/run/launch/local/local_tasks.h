@@ -12,24 +12,24 @@
 
 namespace orch::launch {
 
-// What a supervisor and those who ask about it leave in a submission's folder:
-//   answer            its job id, written once by itself
+// The files by which a supervisor and its clients communicate in a submission's folder:
+//   answer            its job id, written once by the supervisor
 //   supervisor.json   its host, and what it waits for
 //   supervisor.log    its stdout and stderr
 //   task.<n>.json     the n-th run, at its start and at its end
 //   cancel.<n>        a mark: end this run, or do not begin it
 
-// "<pid>.<start>": a process, and not the one that has its number next.
+// "<pid>.<start>": identifies a process even after its pid has been reused.
 struct SupervisorId {
   pid_t pid = 0;
-  unsigned long long start = 0;  // in clock ticks since boot
+  unsigned long long start = 0;  // clock ticks since boot
 };
 std::string text(const SupervisorId& id);
 std::optional<SupervisorId> parse_supervisor_id(std::string_view text);
 SupervisorId own_supervisor_id();
 bool is_alive(const SupervisorId& id);
 
-// The id of a task: the supervisor's, and "_<index>" behind it in an array.
+// The id of a task: the supervisor's, with "_<index>" in an array.
 struct TaskJob {
   std::string supervisor;
   std::size_t index = 0;
@@ -37,7 +37,7 @@ struct TaskJob {
 std::string task_job(const std::string& supervisor, bool array, std::size_t index);
 TaskJob parse_task_job(const std::string& job);
 
-// A run that is RUNNING, or how it ended; it has no end as long as it runs.
+// Writes that a run is RUNNING, or how it ended; a running one has no end.
 Status write_task(const fs::path& submission_folder, std::size_t index,
                   const record::JobFact& task);
 // Nothing if it has not begun; an error if the file is damaged.
@@ -46,24 +46,25 @@ Result<std::optional<record::JobFact>> read_task(const fs::path& submission_fold
 
 struct SupervisorNote {
   std::string host;
-  std::string waits_for;  // empty: it works
+  std::string waits_for;  // empty: it is working
 };
 Status write_note(const fs::path& submission_folder, const SupervisorNote& note);
-SupervisorNote read_note(const fs::path& submission_folder);  // empty where there is none
+SupervisorNote read_note(const fs::path& submission_folder);  // an empty note if there is no file
 
 fs::path answer_file(const fs::path& submission_folder);
 std::optional<std::string> read_answer(const fs::path& submission_folder);
 fs::path cancel_mark(const fs::path& submission_folder, std::size_t index);
 
-// The folder of a submission, by which others tell its supervisor what to do.
+// The folder of a submission, through which others send requests to its supervisor.
 class SupervisorFolder {
  public:
-  explicit SupervisorFolder(const fs::path& path);  // holds it open
+  explicit SupervisorFolder(const fs::path& path);  // keeps it open
 
   const fs::path& path() const { return path_; }
-  // Not where it was only moved, or is out of reach for a while.
+  // False if the folder was only moved, or is unreachable for a while.
   bool is_deleted() const;
-  // By a mark; or it is deleted, for then no mark will come and nobody learns how the run ends.
+  // True if there is a mark, or if the folder is deleted: then no mark can come and the result
+  // cannot be stored.
   bool asks_to_cancel(std::size_t index) const;
 
  private:

@@ -16,18 +16,18 @@
 namespace orch::launch {
 namespace {
 
-// The first look is soon, so that short runs have one; nvidia-smi takes a while.
+// The first look is early, so that short runs get one; nvidia-smi takes a while.
 constexpr double kFirstLook = 0.1, kFirstOfGpus = 2, kLooks = 10;
-constexpr double kLeastSeconds = 0.2;  // in a shorter time the ticks of /proc/stat say nothing
-constexpr double kAnswerSeconds = 5;   // for nvidia-smi
+constexpr double kLeastSeconds = 0.2;  // in less time the ticks of /proc/stat are too coarse
+constexpr double kAnswerSeconds = 5;   // time limit for nvidia-smi
 constexpr double kMoment = 0.7;        // between two looks at GPUs that seem to be in use
-constexpr int kAgain = 3;              // times that they are looked at again
+constexpr int kAgain = 3;              // number of repeated looks
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Of the supervisor, and of all below it that was waited for.
+// CPU time of the supervisor, and of all its descendants that were waited for.
 double own_seconds() {
   double sum = 0;
   for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN})
@@ -55,8 +55,8 @@ std::optional<double> clock_of_cores(const std::string& cpuinfo) {
 }
 
 std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores) {
-  // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; guests are in user
-  // already.
+  // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; user already includes
+  // guest.
   constexpr std::size_t kIdle = 3, kWaits = 4, kCounts = 8;
   std::map<int, double> ticks;
   std::istringstream lines(proc_stat);
@@ -114,8 +114,7 @@ MachineLoad::Gpus MachineLoad::ask_gpus() const {
   return {mean(shares), mean(clocks)};
 }
 
-// What is in use is the mean of the last second: a run that ended just before this one is still in
-// it.
+// nvidia-smi averages over the last second: a run that ended just before may still be included.
 std::optional<double> MachineLoad::use_by_others() const {
   auto least = ask_gpus().share;
   for (int i = 0; i < kAgain && least && *least > 0; ++i) {

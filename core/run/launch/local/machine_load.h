@@ -9,23 +9,23 @@
 
 namespace orch::launch {
 
-// Seconds since boot that someone used these cores, by the text of /proc/stat; what a hypervisor
-// gave to other guests counts too. Nothing where a core is not there.
+// Seconds since boot for which these cores were in use, from the text of /proc/stat; includes time
+// that a hypervisor gave to other guests. Nothing if a core is missing.
 std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores);
 
-// The mean clock of the cores in MHz, by the text of /proc/cpuinfo; nothing where it has none, as
-// on ARM.
+// The mean clock of the cores in MHz, from the text of /proc/cpuinfo; nothing where it lists none,
+// as on ARM.
 std::optional<double> clock_of_cores(const std::string& cpuinfo);
 
-// What else a machine did while a run trained on it, and at which clock: its supervisor makes one
-// before the ranks start. Of cores it is the time of others while the ranks trained, of GPUs what
-// they did before.
+// The load of a machine by other programs while a run trained on it, and its clock: the supervisor
+// creates one before the ranks start. For cores it is the time of other programs while the ranks
+// trained, for GPUs their use before.
 class MachineLoad {
  public:
-  // gpus: those of the run, as nvidia-smi -i takes them; empty: it computes on cores.
+  // gpus: the run's GPUs, in the syntax of nvidia-smi -i; empty: the run computes on cores.
   MachineLoad(Shell& shell, Clock& clock, std::string gpus);
 
-  // While ranks train, often: every few seconds the clock is read.
+  // Call this often while ranks train: every few seconds it reads the clock.
   void look();
 
   // A line of events.jsonl, once all ranks have ended and were waited for; empty: nothing is known.
@@ -33,7 +33,7 @@ class MachineLoad {
 
  private:
   struct Sample {
-    std::optional<double> used;  // of the cores, by anyone
+    std::optional<double> used;  // of the cores, by any program
     double own = 0, steady = 0;  // seconds
   };
   Sample sample() const;
@@ -49,7 +49,7 @@ class MachineLoad {
   std::string gpus_;
   std::vector<int> cores_;
   Sample start_;
-  std::optional<double> gpu_share_;  // that was in use before the ranks started
+  std::optional<double> gpu_share_;  // in use before the ranks started
   std::vector<double> clocks_;       // MHz
   double next_look_;                 // steady
 };

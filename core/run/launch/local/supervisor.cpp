@@ -22,7 +22,7 @@
 namespace orch::launch {
 namespace {
 
-// Linked into its place, not renamed: of two supervisors of one submission only one gets there.
+// Linked, not renamed: if there are two supervisors for one submission, only one succeeds.
 Status answer(const fs::path& folder, const std::string& job) {
   const auto target = answer_file(folder);
   const auto temporary = folder / fmt::format(".answer.{}", ::getpid());
@@ -36,7 +36,7 @@ Status answer(const fs::path& folder, const std::string& job) {
   return {};
 }
 
-// The lock of whoever started us, and the pipe on which it waits.
+// The lock and the pipe of the process that started us, which waits on the pipe.
 void close_inherited(int keep) {
   close_all(STDERR_FILENO + 1, static_cast<unsigned>(keep) - 1);
   close_all(static_cast<unsigned>(keep) + 1);
@@ -88,8 +88,8 @@ class Supervisor {
     std::fprintf(stderr, "%s\n", orch::text(errors).c_str());
   }
 
-  // Waits for its turn, or until there is nothing left to wait for. A machine that cannot lock is
-  // no reason not to train.
+  // Waits until no other supervisor works, or until all runs are cancelled. On a machine without
+  // file locks, training goes on without one.
   void take_lock() {
     auto path = options_.lock.empty() ? local_lock_file() : Result<fs::path>(options_.lock);
     if (!path) complain(path.error());
@@ -153,21 +153,22 @@ int supervise(const fs::path& submission_folder, const SupervisorOptions& option
     std::fprintf(stderr, "'%s' is not a run of this experiment\n", printable(run).c_str());
     return 1;
   }
-  // Whoever reads the answer may signal at once: the signals are blocked before it is there.
+  // A reader of the answer may send a signal at once: so signals are blocked before it is written.
   SupervisorSignals signals;
   if (auto status = answer(folder, text(own_supervisor_id())); !status) {
     std::fprintf(stderr, "%s\n", orch::text(status.error()).c_str());
     return 1;
   }
   close_inherited(signals.descriptor());
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what ranks leave behind becomes ours to end
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphaned descendants become our children, to be ended by
+                                       // us
   return Supervisor(folder, options, signals).work();
 }
 
 Result<fs::path> lock_file_in(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return file_error(folder, "cannot create", errno);
-  // Not stat: in /tmp anyone may have left a link of this name that leads elsewhere.
+  // lstat, not stat: in /tmp anyone may have created a link of this name.
   struct stat facts = {};
   if (::lstat(folder.c_str(), &facts) != 0) return file_error(folder, "cannot look at", errno);
   if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::getuid() || (facts.st_mode & 022) != 0)
@@ -176,8 +177,8 @@ Result<fs::path> lock_file_in(const fs::path& folder) {
   return folder / "orch-local.lock";
 }
 
-// Not first in XDG_RUNTIME_DIR: it goes away with the last login, which a supervisor outlives, and
-// the next one would make a lock of its own.
+// XDG_RUNTIME_DIR is only the second choice: it is removed with the user's last login, which a
+// supervisor outlives, and the next supervisor would create another lock.
 Result<fs::path> local_lock_file() {
   auto file = lock_file_in(fs::path("/tmp") / fmt::format("orch-{}", ::getuid()));
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");

@@ -8,13 +8,13 @@
 
 namespace orch::launch {
 
-// attempts/<n> of a run, with the status.json that default.sbatch writes.
+// attempts/<n> of a run, with the same status.json as default.sbatch writes.
 class LocalAttempt : public record::Attempt {
  public:
-  // The first number that nobody has: who makes "flight" owns the attempt.
+  // Takes the first free number: the process that creates "flight" owns the attempt.
   static Result<LocalAttempt> claim(const fs::path& run_folder);
 
-  // Beside its place, then renamed. A disk that is full is complained of on stderr.
+  // Written to a temporary file, then renamed. A full disk is reported on stderr.
   bool write() const;
 
   const fs::path& folder() const { return folder_; }
@@ -23,7 +23,7 @@ class LocalAttempt : public record::Attempt {
   fs::path folder_;
 };
 
-// Text that may come from anywhere, as JSON can hold it.
+// Text from an unknown source, made valid for JSON.
 std::string json_safe(const std::string& text);
 
 }  // namespace orch::launch

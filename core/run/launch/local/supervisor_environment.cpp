@@ -17,8 +17,8 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours
-// to hand on: no scheduler gives it any. Who we are at a cluster is nothing that it needs.
+// Variables that are not passed on: a trainer that finds those of a job believes that srun started
+// it. GPUs are assigned by us, not by a scheduler. Credentials for a cluster are not needed.
 bool is_for_ranks(std::string_view name) {
   if (name == "SLURM_JWT") return false;
   return is_handed_on(name) || name == "GPU_DEVICE_ORDINAL" || name.ends_with("_VISIBLE_DEVICES");
@@ -108,8 +108,8 @@ std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt
   auto argv = trainer;
   argv.insert(argv.end(), {"--run", (local.folder / "run.json").string(), "--attempt",
                            attempt.folder().string()});
-  // The site's own text, as in a job script: modules and their like. Then what it may have set is
-  // filled in.
+  // The site's shell code, as in a job script: modules and the like. It runs first; values are
+  // expanded afterwards.
   const auto& job = local.run.job;
   auto setup = job.setup;
   for (const auto& [variable, name] : plan::needed_variables(job)) {

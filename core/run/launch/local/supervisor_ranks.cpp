@@ -19,7 +19,8 @@
 namespace orch::launch {
 namespace {
 
-// Everything that the child needs, made before the fork: after it, only plain system calls.
+// Everything that the child needs, prepared before the fork: after it, only plain system calls are
+// allowed.
 struct Prepared {
   std::vector<std::string> variables;
   std::vector<char*> argv;
@@ -58,7 +59,7 @@ void complain(const char* what, int code) {
                               pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before the line above could matter
+  if (::getppid() != parent) ::_exit(127);  // the parent died before prctl took effect
   const int null = ::open("/dev/null", O_RDONLY);
   ::dup2(null, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
@@ -112,7 +113,8 @@ Status Ranks::start_one(const RankCommand& command) {
   if (pid < 0)
     return Error{"local run", fmt::format("cannot start a process: {}", std::strerror(errno)),
                  "raise the limit on processes (ulimit -u)"};
-  ::setpgid(pid, pid);  // here too: a signal to the group may come before the child did it
+  ::setpgid(pid, pid);  // in the parent too: a signal to the group may come before the child has
+                        // done it
   ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   ranks_.push_back({pid, std::move(ours), true});
   ++running_;
@@ -135,7 +137,7 @@ void Ranks::step(int descriptor, int milliseconds) {
   reap();
 }
 
-// At most some of it: a rank that never stops talking must not keep us from the others.
+// Limited: a rank with endless output must not keep us from the others.
 void Ranks::read_output(std::size_t rank) {
   char buffer[1 << 16];
   for (int i = 0; i < 4; ++i) {
@@ -154,7 +156,8 @@ void Ranks::close_output(std::size_t rank) {
   ranks_[rank].output.close();
 }
 
-// Orphans of the ranks are our children too (see supervise), and must be waited for as well.
+// Orphaned descendants of the ranks are our children too (see supervise), and must be waited for as
+// well.
 void Ranks::reap() {
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {

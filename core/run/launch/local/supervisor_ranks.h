@@ -14,39 +14,43 @@
 namespace orch::launch {
 
 struct RankCommand {
-  std::vector<std::string> argv;  // the first is a path
+  std::vector<std::string> argv;  // the first one is a path
   std::map<std::string, std::string> environment;
-  std::vector<int> cores;  // to be bound to; empty: none
+  std::vector<int> cores;  // to bind it to; empty: no binding
   fs::path directory;
 };
 
-// How a process ended, as a shell would say it.
+// The end of a process, as a shell reports it.
 struct RankEnd {
   std::size_t rank = 0;
   int code = 0;    // the exit code, or 128 + the signal
-  int signal = 0;  // 0: it left by itself
+  int signal = 0;  // 0: it exited by itself
 };
 std::string text(const RankEnd& end);  // "rank 2: exited with code 3"
 
-// Processes that work together: each leads a process group of its own, writes into a log, and dies
-// with us. The caller has blocked SIGCHLD, and is single-threaded.
+// Processes that work together: each leads its own process group, writes into a log, and dies with
+// us. The caller must have blocked SIGCHLD and be single-threaded.
 class Ranks {
  public:
   explicit Ranks(RankLog& log) : log_(log) {}
-  ~Ranks();  // ends what is left
+  ~Ranks();  // ends processes that are left
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
   Status start(const std::vector<RankCommand>& commands);
 
-  // Waits until there is output, an event on this descriptor, or so many milliseconds are over;
-  // then takes the output and notes who ended.
+  // Waits for output, an event on the descriptor, or the time limit; then reads the output and
+  // records ended processes.
   void step(int descriptor, int milliseconds);
 
   bool running() const { return running_ > 0; }
-  const std::vector<RankEnd>& ended() const { return ended_; }  // in the order in which we heard
-  void signal(int number);                                      // to all groups that are left
-  // Once nobody runs: ends what the ranks left behind, and takes the rest of their output.
+  const std::vector<RankEnd>& ended() const {
+    return ended_;
+  }                         // in the order in which their ends
+                            // were seen
+  void signal(int number);  // to all remaining groups
+  // After all ranks have ended: ends their orphaned descendants, and reads the rest of their
+  // output.
   void clean_up();
 
  private:

@@ -20,12 +20,12 @@
 namespace orch::launch {
 namespace {
 
-constexpr int kTick = 100;              // milliseconds between looks at clocks and files
-constexpr double kMemorySeconds = 0.5;  // a look costs a pass through /proc
+constexpr int kTick = 100;              // milliseconds between checks of clocks and files
+constexpr double kMemorySeconds = 0.5;  // interval of memory checks: each reads all of /proc
 constexpr double kStopSeconds = 1;
-constexpr double kPatienceSeconds = 30;  // for a disk that is full when all is done
+constexpr double kPatienceSeconds = 30;  // for a full disk at the end
 
-// How many processes the kernel has killed for want of memory since boot.
+// The number of processes that the kernel has killed for lack of memory since boot.
 std::uint64_t oom_kills() {
   const auto text = read_file("/proc/vmstat");
   if (!text) return 0;
@@ -33,7 +33,7 @@ std::uint64_t oom_kills() {
   return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at + 10, nullptr, 10);
 }
 
-// The first of those that it sees, as nvidia-smi -i takes them; empty: the run computes on cores.
+// The run's GPUs, in the syntax of nvidia-smi -i; empty: the run computes on cores.
 std::string gpus_of(const plan::Run& run) {
   const auto own = run.job.environment.find("CUDA_VISIBLE_DEVICES");
   const auto* list = own == run.job.environment.end() ? nullptr : &own->second;
@@ -73,7 +73,8 @@ void SupervisedRun::say(const std::string& line) {
   if (log_) log_->say(line);
 }
 
-// The only way out: the attempt first, then the task, so that who sees the task's end sees both.
+// The only exit: the attempt is written first, then the task, so that a reader of the task's end
+// sees both.
 record::JobFact SupervisedRun::conclude(const char* word, const char* state, int code,
                                         const std::string& message) {
   say(fmt::format("{}: {}", state, message));
@@ -115,7 +116,7 @@ record::JobFact SupervisedRun::work() {
   }
 }
 
-// The first things that can go wrong, in the order of default.sbatch.
+// The checks before the start, in the order of default.sbatch.
 std::optional<record::JobFact> SupervisedRun::prepare() {
   auto run = read_local_run(folder_);
   if (run) {
@@ -142,7 +143,7 @@ std::optional<record::JobFact> SupervisedRun::prepare() {
   return std::nullopt;
 }
 
-// Of those that say what to start: it may have waited for its turn for days.
+// The name of a file to be run that was changed: the run may have waited for days.
 std::string SupervisedRun::changed_file() const {
   if (options_.submission.sums.empty()) return "";
   const auto& sums = options_.submission.sums.at(index_);
@@ -192,7 +193,7 @@ record::JobFact SupervisedRun::train() {
   return judge(ranks);
 }
 
-// Only behind those of a trainer, whose last line may be half.
+// Only after those of a trainer, whose last line may be incomplete.
 void SupervisedRun::note_event(std::string line) {
   const auto file = attempt_->folder() / "events.jsonl";
   const PlainFile before(file);
@@ -235,7 +236,7 @@ void SupervisedRun::heed_time(Ranks& ranks) {
            SIGTERM);
 }
 
-// Pages that ranks share count for each of them in the resident size, so it only raises suspicion.
+// The resident size counts shared pages once for each rank, so it is used only as a first test.
 void SupervisedRun::heed_memory(Ranks& ranks) {
   const double now = clock_.steady();
   if (memory_limit_ == 0 || why_ != Why::none || now - looked_at_memory_ < kMemorySeconds) return;
@@ -289,8 +290,8 @@ void SupervisedRun::finish(Ranks& ranks, Why why, const std::string& message, in
   ranks.signal(number);
 }
 
-// As in default.sbatch: the trainer's word that all is done is the file "finished". It leaves with
-// 0 also when it was told to stop and has saved; with neither, whoever reads its events judges.
+// As in default.sbatch: the file "finished" means that the trainer has done all steps. The trainer
+// exits with 0 also when it was told to stop and has saved; without either, its events decide.
 record::JobFact SupervisedRun::judge(const Ranks& ranks) {
   const auto* failure = first_failure(ranks);
   const bool told = warned_ || why_ != Why::none;

@@ -13,13 +13,13 @@
 
 namespace orch::launch {
 
-// One run under a supervisor, from the claim of an attempt to its last word.
+// One run under a supervisor, from the creation of an attempt to its final status.
 class SupervisedRun {
  public:
   SupervisedRun(const SupervisorFolder& submission, std::size_t index,
                 const SupervisorOptions& options, SupervisorSignals& signals);
 
-  // Returns what it has written as task.<n>.json.
+  // Returns what it has written to task.<n>.json.
   record::JobFact work();
 
  private:
@@ -33,11 +33,11 @@ class SupervisedRun {
   record::JobFact judge(const Ranks& ranks);
   record::JobFact stopped();
 
-  void heed(Ranks& ranks);  // everything that may end the ranks early
+  void heed(Ranks& ranks);  // checks all reasons to end the ranks early
   void heed_time(Ranks& ranks);
   void heed_memory(Ranks& ranks);
   void heed_ends(Ranks& ranks);
-  void warn(Ranks& ranks, const std::string& why);  // USR1, once
+  void warn(Ranks& ranks, const std::string& why);  // sends USR1, once
   void finish(Ranks& ranks, Why why, const std::string& message, int number);
   bool stop_asked() const;
   std::string changed_file() const;

@@ -4,16 +4,16 @@
 
 namespace orch::launch {
 
-// The signals that a supervisor lives by, as events on a descriptor instead of interruptions.
+// The signals of a supervisor, as events on a descriptor instead of interruptions.
 class SupervisorSignals {
  public:
   SupervisorSignals();  // blocks them for the whole process
 
   int descriptor() const { return file_.get(); }
-  void read();                  // notes what has come
-  void wait(int milliseconds);  // for the next one, then reads
+  void read();                  // records the signals that have arrived
+  void wait(int milliseconds);  // waits for the next one, then reads
   bool terminated() const { return terminated_; }
-  bool take_stop();  // whether USR1 came since the last call
+  bool take_stop();  // true if USR1 arrived since the last call
 
  private:
   Descriptor file_;

@@ -14,7 +14,7 @@
 namespace orch::launch {
 namespace {
 
-constexpr std::size_t kQuoted = 1000;  // characters of the output that a message quotes
+constexpr std::size_t kQuoted = 1000;  // characters of output in a message
 constexpr int kStep = 50;              // milliseconds
 
 std::string why_over(const Together& program, const Ranks& ranks, double seconds) {

@@ -10,17 +10,17 @@
 
 namespace orch::launch {
 
-// A program as so many ranks on this machine, started as a local run's trainers are.
+// A program that is started as several ranks on this machine, like a local run's trainers.
 struct Together {
-  std::vector<std::string> argv;  // the first is a path
+  std::vector<std::string> argv;  // the first one is a path
   std::int64_t ranks = 1;
-  fs::path folder;  // to work in; gets output.log
+  fs::path folder;  // working directory; gets output.log
   double timeout_seconds = 120;
   std::function<bool()> interrupted;
 };
 
-// Until all of them have ended well. When one fails, the time is over or we are interrupted, all
-// are ended; the error has the end of what they said. They die with us.
+// Waits until all of them have exited with 0. If one fails, the time is over or we are interrupted,
+// all are ended; the error has the end of their output. They die with us.
 Status run_together(const Together& program);
 
 }  // namespace orch::launch

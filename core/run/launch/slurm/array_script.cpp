@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kMagic = "#SBATCH";
 
-// A line with further options is kept: what it says of the run itself, sbatch's command line
-// overrules.
+// A line with further options is kept: options of sbatch's command line override its run-specific
+// ones.
 bool is_the_runs_own(std::string_view line) {
   const auto option = trim(line.substr(kMagic.size()));
   for (const std::string_view name : {"--job-name", "--comment", "--output", "-J", "-o"})
@@ -20,7 +20,8 @@ bool is_the_runs_own(std::string_view line) {
   return false;
 }
 
-// A word of bash in one line: a script with "\r\n" anywhere in it is refused.
+// Quotes text for bash in one line: a script that contains "\r
+// " is refused.
 std::string quote(const std::string& text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::ranges::none_of(text, is_control)) return shell_quote(text);
@@ -41,7 +42,7 @@ std::string quote(const std::string& text) {
 std::string header_of(std::string_view script) {
   std::string header;
   for (const auto& line : split(script, '\n')) {
-    if (!trim(line).empty() && line[0] != '#') break;  // so does sbatch
+    if (!trim(line).empty() && line[0] != '#') break;  // sbatch stops there, too
     if (line.starts_with(kMagic) && !is_the_runs_own(line)) header += line + "\n";
   }
   return header;
@@ -52,7 +53,7 @@ std::string array_script(std::string_view header, const std::vector<fs::path>& r
   script += header;
   script += "#\n# Independent runs with the same header as one array; written by orch.\nruns=(\n";
   for (const auto& folder : run_folders) script += "  " + quote(folder.string()) + "\n";
-  // It may wait for days before it begins.
+  // The array may wait for days before it begins.
   script += R"()
 folder=${runs[SLURM_ARRAY_TASK_ID]}
 submission=${folder%/*}/submissions/${ORCH_SUBMISSION:-}/submission.json

@@ -20,7 +20,7 @@ struct Gres {
 
 // "gpu", "gpu:8", "gpu:a100", "gpu:a100:8(S:0-1)".
 Gres parse_gres(std::string_view text) {
-  // Not the colon in "(S:0-1)".
+  // Only up to "(S:0-1)", which contains another colon.
   const auto parts = split(text.substr(0, text.find('(')), ':');
   Gres gres{parts[0], "", 1};
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -32,7 +32,7 @@ Gres parse_gres(std::string_view text) {
   return gres;
 }
 
-// Commas in "gpu:a100:8(S:0,1)" part nothing.
+// Commas in parentheses, as in "gpu:a100:8(S:0,1)", do not separate.
 std::vector<Gres> gres_list(std::string_view text) {
   std::vector<Gres> list;
   std::string item;
@@ -57,7 +57,7 @@ std::int64_t count_on(const NodeGroup& group, const Gres& asked) {
   return count;
 }
 
-// The words of "a100&[rack1|rack2]*2": letters, digits and what else names may have.
+// The feature names in "a100&[rack1|rack2]*2".
 std::vector<std::string> features_of(std::string_view constraint) {
   std::vector<std::string> words(1);
   bool is_count = false;
@@ -82,7 +82,7 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// The checks of one ask against the partition it names.
+// Checks one request against the partition that it names.
 class Checker {
  public:
   Checker(const Ask& ask, const ClusterFacts& facts, Errors& errors)
@@ -97,7 +97,7 @@ class Checker {
     check_size();
     check_permission("account", ask_.account, partition_->accounts);
     check_permission("qos", ask_.qos, partition_->qos);
-    // A name that no node has explains why none is left; do not say it twice.
+    // A name that no node has explains why none is left: one error is enough.
     const auto before = errors_.size();
     check_features();
     for (const auto& gres : gres_list(ask_.gres)) check_gres(gres);
@@ -121,7 +121,7 @@ class Checker {
     if (ask_.partition.empty())
       add(fmt::format("names no partition, and cluster {} has no default one", facts_.name),
           suggestion("", names));
-    else if (ask_.partition.find(',') == std::string::npos)  // a list: SLURM picks one
+    else if (ask_.partition.find(',') == std::string::npos)  // with a list, SLURM picks one
       add(fmt::format("no partition '{}' on cluster {}", printable(ask_.partition), facts_.name),
           suggestion(ask_.partition, names));
     return false;
@@ -193,10 +193,13 @@ class Checker {
           fmt::format("use {} or fewer per node, and more nodes", most));
   }
 
-  // Each thing is somewhere: are there enough nodes that have all of it?
+  // Each requirement is met by some nodes: are there enough that meet all?
   void check_together() {
     if (groups_.empty() || ask_.nodes > partition_->nodes) return;
-    if (ask_.constraint.find_first_of("|[(*,") != std::string::npos) return;  // SLURM's to solve
+    if (ask_.constraint.find_first_of("|[(*,") != std::string::npos)
+      return;  // expressions that
+               // only SLURM
+               // evaluates
     std::int64_t fitting = 0;
     for (const auto* group : groups_) {
       const auto gres = gres_list(ask_.gres);

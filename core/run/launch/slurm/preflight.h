@@ -9,10 +9,10 @@
 
 namespace orch::launch {
 
-// What a job asks of a cluster, in the words of its #SBATCH lines. Empty or 0: not asked.
+// A job's request to a cluster, as in its #SBATCH lines. Empty or 0: not requested.
 struct Ask {
-  std::string place;      // for messages: the cluster file, and its name of the partition
-  std::string partition;  // empty: the default one
+  std::string place;      // for messages: the cluster file, and the partition's name in it
+  std::string partition;  // empty: the default partition
   std::string time;       // "20:00:00"
   std::int64_t nodes = 1;
   std::string gres;        // "gpu:8", "gpu:a100:8"
@@ -22,8 +22,8 @@ struct Ask {
   auto operator<=>(const Ask&) const = default;
 };
 
-// Every contradiction between what is asked and what a cluster has, each once. SLURM
-// itself takes many such jobs and lets them wait for ever.
+// Reports every contradiction between requests and the cluster, each once. SLURM itself accepts
+// many such jobs and lets them wait forever.
 Status preflight(const ClusterFacts& facts, const std::set<Ask>& asks);
 
 }  // namespace orch::launch

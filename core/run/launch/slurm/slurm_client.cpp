@@ -11,8 +11,8 @@
 namespace orch::launch {
 namespace {
 
-constexpr double kTimeoutSeconds = 60;  // a busy controller takes long; SLURM's own limit is 10 s
-constexpr std::size_t kIdsPerQuestion = 10000;  // one word of 128 KiB is the kernel's limit
+constexpr double kTimeoutSeconds = 60;  // a busy controller is slow; SLURM's own limit is 10 s
+constexpr std::size_t kIdsPerQuestion = 10000;  // the kernel limits an argument to 128 KiB
 constexpr std::size_t kWordsPerCancel = 1000;
 
 bool has(std::string_view text, std::string_view part) {
@@ -32,13 +32,13 @@ Result<std::string> ask(Shell& shell, std::vector<std::string> words) {
   auto output = shell.run(command);
   if (!output) return output.error();
   if (output->timed_out || output->code != 0) return failure(command.argv[0], *output);
-  // It leaves with 0 and prints empty lines.
+  // squeue exits with 0 and prints empty lines.
   if (has(output->err, "Invalid job format specification"))
     return failure(command.argv[0], *output);
   return std::move(output->out);
 }
 
-// As sacct takes it: local time.
+// Time in sacct's format: local time.
 std::string slurm_moment(double time) {
   const auto seconds = static_cast<std::time_t>(time);
   std::tm parts{};
@@ -75,7 +75,7 @@ Result<std::vector<JobRow>> SlurmClient::ask_accounting(const std::vector<std::s
   std::vector<std::string> words{
       "sacct", "--noheader", "--parsable2", "--duplicates",
       fmt::format("--delimiter={}", kAccountingSeparator),
-      // Where there is no SubmitLine, something else takes its place.
+      // If SubmitLine is not supported, another field is queried in its place.
       fmt::format("--format={},{}", kAccountingFields, no_submit_line_ ? "JobName" : "SubmitLine")};
   words.insert(words.end(), which.begin(), which.end());
   Command command;
@@ -155,7 +155,7 @@ Slurm probe_slurm(Shell& shell) {
   const auto answer = shell.run(ping);
   if (!answer) return Slurm::absent;
   if (answer->timed_out) return Slurm::unreachable;
-  // The package is installed, but no cluster was ever named.
+  // SLURM is installed but not configured.
   if (answer->err.find("Could not establish a configuration source") != std::string::npos)
     return Slurm::absent;
   if (answer->code != 0) return Slurm::unreachable;

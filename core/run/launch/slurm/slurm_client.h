@@ -11,27 +11,27 @@
 
 namespace orch::launch {
 
-// SLURM's commands as functions. Each is one call of one program, however many jobs it is about
-// (very long lists are cut), and bounded in time. Needs squeue of 20.02 or later.
+// SLURM's commands as functions. Each is one call of one program, for any number of jobs (very long
+// lists are split), with a time limit. Needs squeue of 20.02 or later.
 class SlurmClient {
  public:
-  explicit SlurmClient(Shell& shell) : shell_(shell) {}  // outlives us
+  explicit SlurmClient(Shell& shell) : shell_(shell) {}  // must outlive us
 
-  // All jobs of this user that the controller remembers and whose comment begins so.
+  // All jobs of this user that the controller remembers and whose comment has this prefix.
   Result<std::vector<JobRow>> queue(const std::string& comment_prefix);
 
-  // What accounting stored of these jobs (ids without tasks), with their steps; or of all jobs of
-  // this user since a moment, without.
+  // Accounting records of these jobs (ids without tasks), with their steps; or of all jobs of this
+  // user since a moment, without steps.
   Result<std::vector<JobRow>> accounting(const std::vector<std::string>& jobs);
   Result<std::vector<JobRow>> accounting_since(double time);
-  // There is none on this cluster, or no sacct here: asking again is pointless.
+  // True if this cluster has no accounting, or there is no sacct: asking again is pointless.
   bool has_no_accounting() const { return no_accounting_; }
 
-  // Jobs and tasks as scancel names them. Those that ended, or are unknown, are no error.
+  // Jobs and tasks in scancel's syntax. Ended and unknown ones are not an error.
   Status cancel(const std::vector<std::string>& jobs);
 
   Result<ClusterFacts> facts();
-  Result<std::int64_t> largest_array();  // tasks
+  Result<std::int64_t> largest_array();  // number of tasks
 
  private:
   Result<std::vector<JobRow>> ask_accounting(const std::vector<std::string>& which);
@@ -43,11 +43,11 @@ class SlurmClient {
 
 enum class Slurm { absent, unreachable, reachable };
 
-// Whether this machine has SLURM's commands and a configuration for them, and whether the
-// controller answers within a few seconds.
+// Checks if this machine has SLURM's commands with a configuration, and if the controller answers
+// within a few seconds.
 Slurm probe_slurm(Shell& shell);
 
-// What a program said on stderr, short enough for a message: its last line that says something.
+// A program's error for a message: the last line of stderr that is not empty.
 std::string complaint_of(const Output& output);
 
 }  // namespace orch::launch

@@ -19,15 +19,16 @@ using record::Submission;
 using record::TaskId;
 
 constexpr double kAccountingPause = 60;  // before a database that did not answer is asked again
-constexpr std::int64_t kLongestScript = 2000;  // folders in it: SLURM takes 4 MiB
-constexpr double kForgetful = 600;             // find(): a controller settles long before
+constexpr std::int64_t kLongestScript = 2000;  // folders in an array's script: SLURM accepts 4 MiB
+constexpr double kForgetful = 600;             // for find(): a controller finishes a submission
+                                               // long before
 
 std::vector<std::string> sbatch_words(const Request& request) {
   const auto& submission = *request.submission;
   std::vector<std::string> words{
       "--comment=" + record::comment_of(submission.id), "--job-name=" + request.job_name,
       "--output=" + request.log,
-      // There is no variable with the comment. The rest of the environment goes along as always.
+      // There is no variable for the comment. The rest of the environment is passed on as usual.
       "--export=ALL,ORCH_SUBMISSION=" + submission.id};
   if (submission.array) {
     auto tasks = fmt::format("--array=0-{}", submission.runs.size() - 1);
@@ -55,12 +56,12 @@ Command sbatch(const Request& request, const std::string& option, double seconds
 
 std::string job_of(const std::string& task) { return task.substr(0, task.find('_')); }
 
-// One that has not started yet is later than all that have.
+// A job that has not started counts as the latest.
 double start_of(const JobFact& fact) {
   return fact.start > 0 ? fact.start : std::numeric_limits<double>::infinity();
 }
 
-// Tells accounting's rows apart by task: of each the last start, with the GPU-hours of all.
+// Groups accounting's rows by task: each gets its last start, with the GPU-hours of all starts.
 JobFacts told_tasks(const std::vector<JobRow>& rows,
                     const std::multimap<std::string, const Submission*>& by_job) {
   JobFacts told;
@@ -90,8 +91,8 @@ std::size_t SlurmExecutor::largest_array() {
   return largest_array_;
 }
 
-// While nodes are drained or down, or a controller that was just started has not heard of them, it
-// calls jobs impossible that it takes all the same.
+// While nodes are drained or down, or unknown to a controller that has just started, SLURM reports
+// jobs as impossible that it accepts all the same.
 bool SlurmExecutor::misses_nodes() {
   const auto facts = client_.facts();
   if (!facts) return false;
@@ -113,7 +114,7 @@ Status SlurmExecutor::test(const Request& request) {
     const bool wants_nodes =
         answer.message.find("node configuration is not available") != std::string::npos;
     if (wants_nodes && misses_nodes()) return {};
-    // Nodes may have come back between the two questions.
+    // Nodes may have come back between the two queries.
     if (wants_nodes && !again) continue;
     return Error{"sbatch --test-only", answer.message,
                  "fix the cluster file or the experiment, then plan again"};
@@ -149,7 +150,7 @@ Result<std::optional<std::string>> SlurmExecutor::find(const Submission& submiss
     if (auto job = job_in_queue(*rows, submission)) return job;
   }
   if (client_.has_no_accounting()) return std::optional<std::string>();
-  // A day, for clocks that differ.
+  // A margin of one day, because clocks differ.
   const auto stored = client_.accounting_since(submission.time - 86400);
   if (!stored && client_.has_no_accounting()) return std::optional<std::string>();
   if (!stored) return stored.error();
@@ -188,11 +189,11 @@ JobFacts SlurmExecutor::from_queue(const std::vector<const Submission*>& of,
   return facts;
 }
 
-// Keeps the end of a task once it is sure, or once there is nothing more to hope for.
+// Stores the end of a task once it is certain, or once nothing more can be expected.
 void SlurmExecutor::settle(const TaskId& task, const JobFact* told, const JobFact* queued) {
   const auto now = clock_.steady();
   auto& waiting = waiting_.try_emplace(task, Waiting{now, now}).first->second;
-  // The start before the last one, or not yet the end: accounting lags behind.
+  // Accounting lags behind: it shows an earlier start, or no end yet.
   const bool lags = told == nullptr || !has_ended(told->state) ||
                     (queued != nullptr && told->start > 0 && told->start < queued->start - 1);
   if (lags && now - waiting.since < options_.accounting_lag) {
@@ -256,7 +257,7 @@ Result<JobFacts> SlurmExecutor::poll(const std::vector<const Submission*>& of) {
   const auto rows = client_.queue(record::comment_of(""));
   if (!rows) return rows.error();
   auto facts = from_queue(of, *rows);
-  // Someone requeued what had ended.
+  // A user requeued an ended task.
   for (const auto& [task, fact] : facts) {
     if (has_ended(fact.state)) continue;
     final_.erase(task);

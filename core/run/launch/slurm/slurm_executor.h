@@ -13,16 +13,17 @@
 namespace orch::launch {
 
 struct SlurmOptions {
-  double settle_seconds = 2;    // find(): a controller that was busy may take a job a bit later
-  double accounting_lag = 120;  // so long sacct may know less of a job than squeue did
-  double submit_seconds = 180;  // sbatch itself waits two minutes for room in a full queue
+  double settle_seconds = 2;    // for find(): a busy controller may accept a job a bit later
+  double accounting_lag = 120;  // for this long sacct may know less about a job than squeue did
+  double submit_seconds = 180;  // sbatch itself waits two minutes if the queue is full
 };
 
-// Jobs on a SLURM cluster. A job counts as a submission's only if it says so itself (its comment,
-// or the command line that accounting stored): ids alone are given out again after a reset.
+// Jobs on a SLURM cluster. A job belongs to a submission only if it contains its id (in its
+// comment,
+// or in the command line that accounting stored): job ids are reused after a reset.
 //
-// What sacct says of a task that has ended is asked for once and kept. Where there is no
-// accounting, squeue's word stands, and tasks it has forgotten are not in a poll's answer.
+// sacct is asked only once about a task that has ended, and the answer is stored. Without
+// accounting, squeue's report counts, and tasks it has forgotten are missing from poll().
 class SlurmExecutor : public Executor {
  public:
   // Both outlive it.
@@ -32,11 +33,10 @@ class SlurmExecutor : public Executor {
   std::string_view name() const override { return "slurm"; }
   std::size_t largest_array() override;
   Status test(const Request& request) override;
-  // The job sees the submission's id as $ORCH_SUBMISSION, after a requeue too.
+  // The job gets the submission's id as $ORCH_SUBMISSION, after a requeue too.
   Submitted submit(const Request& request) override;
   // A job that ended longer ago than the controller remembers (MinJobAge) is not found without
-  // accounting, nor with it if it was cancelled before it could start: look into the run folder
-  // first.
+  // accounting; nor with it, if it was cancelled before it could start: check the run folder first.
   Result<std::optional<std::string>> find(const record::Submission& submission) override;
   Result<record::JobFacts> poll(const std::vector<const record::Submission*>& of) override;
   Status cancel(const std::vector<record::JobFact>& tasks) override;
@@ -44,7 +44,7 @@ class SlurmExecutor : public Executor {
   SlurmClient& client() { return client_; }
 
  private:
-  // A task that squeue shows as ended or not at all, until accounting has told its end.
+  // A task that squeue shows as ended or not at all, until accounting has recorded its end.
   struct Waiting {
     double since = 0;
     double next = 0;  // when to ask again
@@ -66,10 +66,10 @@ class SlurmExecutor : public Executor {
   SlurmOptions options_;
   SlurmClient client_;
   std::size_t largest_array_ = 0;      // 0: not asked yet
-  double accounting_failed_ = -1e300;  // when; by the steady clock
+  double accounting_failed_ = -1e300;  // time of the last failure, by the steady clock
   std::map<record::TaskId, Waiting> waiting_;
   record::JobFacts final_;
-  std::set<record::TaskId> gone_;  // nobody knows them
+  std::set<record::TaskId> gone_;  // tasks that neither squeue nor sacct knows
 };
 
 }  // namespace orch::launch

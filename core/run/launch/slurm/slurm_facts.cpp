@@ -22,7 +22,7 @@ std::vector<std::string> list_of(std::string_view text) {
   return split(text, ',');
 }
 
-// The words "Key=value" of a line.
+// The "Key=value" pairs of a line.
 std::map<std::string, std::string, std::less<>> pairs_of(std::string_view line) {
   std::map<std::string, std::string, std::less<>> pairs;
   for (const auto& word : split(line, ' ')) {

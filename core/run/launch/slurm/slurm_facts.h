@@ -8,19 +8,19 @@
 
 namespace orch::launch {
 
-// What a cluster says of itself, as far as jobs can contradict it.
+// Facts about a cluster that can make a job impossible.
 struct PartitionFacts {
   std::string name;
   bool is_default = false;
   std::string state;                                                  // UP, DOWN, DRAIN or INACTIVE
-  double max_seconds = std::numeric_limits<double>::infinity();       // of a job
-  std::int64_t nodes = 0;                                             // it has
-  std::int64_t max_nodes = std::numeric_limits<std::int64_t>::max();  // of a job
+  double max_seconds = std::numeric_limits<double>::infinity();       // limit of a job's time
+  std::int64_t nodes = 0;                                             // number of nodes
+  std::int64_t max_nodes = std::numeric_limits<std::int64_t>::max();  // limit per job
   std::vector<std::string> accounts;                                  // allowed; empty: all
   std::vector<std::string> qos;                                       // allowed; empty: all
 };
 
-// Nodes of a partition that are alike.
+// Identical nodes of a partition.
 struct NodeGroup {
   std::string partition;
   std::int64_t nodes = 0;
@@ -37,7 +37,7 @@ struct ClusterFacts {
   std::vector<NodeGroup> nodes;
 };
 
-// Pure readers: scontrol show config, scontrol show partition --oneliner --all, and sinfo with
+// Pure parsers: scontrol show config, scontrol show partition --oneliner --all, and sinfo with
 // kNodeFields.
 extern const std::string_view kNodeFields;
 void parse_config(std::string_view text, ClusterFacts& into);

@@ -13,7 +13,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Cuts the text before the next separator off and returns it.
+// Removes the text up to the next separator and returns it.
 std::string_view cut(std::string_view& text, char separator) {
   const auto at = std::min(text.find(separator), text.size());
   const auto head = text.substr(0, at);
@@ -65,7 +65,7 @@ enum QueueField {
 };
 using QueueLine = std::array<std::string_view, q_count>;
 
-// The status that wait() gave: 256 for exit 1, 15 for SIGTERM.
+// The status of wait(): 256 for exit 1, 15 for SIGTERM.
 std::optional<int> exit_of_wait(std::string_view text) {
   const auto status = number_from<int>(text);
   if (!status) return {};
@@ -78,14 +78,15 @@ record::JobFact queue_fact(const QueueLine& line) {
   fact.reason = known(line[q_reason]);
   fact.nodes = known(line[q_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
-  // Before a job starts these are what the scheduler hopes for, and its end until it ends.
+  // Before a job starts, these times are the scheduler's expectation, and so is the end until it
+  // ends.
   if (fact.state != "PENDING") fact.start = parse_slurm_moment(line[q_start]);
   if (has_ended(fact.state)) {
     fact.end = parse_slurm_moment(line[q_end]);
     fact.exit_code = exit_of_wait(line[q_exit]);
   }
   fact.elapsed_seconds = plan::parse_slurm_time(line[q_used]).value_or(0);
-  // The starts before the last one are accounting's to tell.
+  // Only accounting knows the earlier starts.
   if (line[q_restarts] == "0") {
     auto gpus = gpus_in(line[q_resources]);  // only where the site tracks gres/gpu
     if (gpus == 0)
@@ -123,7 +124,7 @@ std::optional<int> exit_of_pair(std::string_view text) {
 record::JobFact account_fact(const AccountLine& line) {
   record::JobFact fact;
   fact.state = first_word(line[a_state]);  // "CANCELLED by 1000"
-  // Of one that has ended, it is still what it had been waiting for.
+  // For an ended job, this is still the reason for which it waited.
   if (!has_ended(fact.state)) fact.reason = known(line[a_reason]);
   fact.nodes = known(line[a_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
@@ -135,7 +136,7 @@ record::JobFact account_fact(const AccountLine& line) {
   return fact;
 }
 
-// "0-9:3" or "7" at the end of the list; false if it is not of that kind.
+// "0-9:3" or "7" at the end of the list; false if the syntax is different.
 bool append_range(std::string_view text, std::vector<std::size_t>& tasks) {
   constexpr std::size_t kMost = 1'000'000;
   auto range = text;
@@ -150,7 +151,7 @@ bool append_range(std::string_view text, std::vector<std::size_t>& tasks) {
   return true;
 }
 
-// "123", "123_4" or "123_[0-9%2]": job and tasks. No job: not of that kind.
+// "123", "123_4" or "123_[0-9%2]": job and tasks. An empty job: other syntax.
 struct Id {
   std::string_view job;
   std::vector<std::optional<std::size_t>> tasks;
@@ -174,7 +175,7 @@ const std::string_view kQueueFields =
     "ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,RestartCnt:|,StartTime:|,EndTime:|,TimeUsed:|,"
     "NodeList:|,NumNodes:|,Reason:|,tres-alloc:|,tres-per-node:|,Comment:";
 
-// What people can make odd comes last: a line break in it cuts nothing off but itself.
+// User-controlled fields come last: a line break in one of them damages only itself.
 const std::string_view kAccountingFields =
     "JobID,State,ExitCode,Start,End,ElapsedRaw,AllocTRES,NodeList,Reason,JobName,Comment";
 
@@ -201,7 +202,7 @@ std::vector<JobRow> parse_queue(std::string_view text, std::string_view comment_
 
 std::vector<JobRow> parse_accounting(std::string_view text) {
   std::vector<JobRow> rows;
-  std::size_t of_last_job = 0;  // rows that the steps below it belong to
+  std::size_t of_last_job = 0;  // number of rows that the following steps belong to
   AccountLine line;
   while (!text.empty()) {
     if (!cut_fields(cut(text, '\n'), kAccountingSeparator, line)) continue;

@@ -15,9 +15,9 @@ namespace {
 using std::string_view_literals::operator""sv;
 using Reply = Submitted::Reply;
 
-// SLURM's texts of src/common/slurm_errno.c, old and new.
+// SLURM's messages in src/common/slurm_errno.c, old and new.
 
-// The request never left, or was turned away at the door.
+// The request was never sent, or was rejected immediately.
 constexpr std::array kUnreachable{
     "(connect failure)"sv,
     "Communication connection failure"sv,
@@ -29,7 +29,7 @@ constexpr std::array kUnreachable{
     "Unable to process configuration file"sv,
 };
 
-// It may have arrived: sending or receiving went wrong.
+// It may have arrived: sending or receiving failed.
 constexpr std::array kUnclear{
     "Socket timed out"sv,
     "(send failure)"sv,
@@ -55,7 +55,7 @@ constexpr std::array kUnclear{
     "Incompatible versions"sv,
 };
 
-// The queue is full, or submitting is switched off for a while.
+// The queue is full, or submitting is disabled for a while.
 constexpr std::array kNoRoom{
     "SubmitJob"sv,  // AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, ...
     "Unable to create job record, try again"sv,
@@ -74,7 +74,7 @@ bool has_any(std::string_view text, const std::array<std::string_view, count>& p
                              [&](auto part) { return text.find(part) != std::string_view::npos; });
 }
 
-// "QOSMaxWallDurationPerJobLimit" on a line of its own names a limit that stays in the way.
+// "QOSMaxWallDurationPerJobLimit" on a separate line names a permanent limit.
 bool names_limit(std::string_view text) {
   for (const auto prefix : {"error: QOS"sv, "error: Assoc"sv}) {
     const auto at = text.find(prefix);
@@ -94,7 +94,7 @@ Reply outcome_of(std::string_view said) {
   return Reply::refused;
 }
 
-// All of what it said in one line, without its own name before each part.
+// The whole message in one line, without sbatch's name before each part.
 std::string message_of(std::string_view err) {
   std::string message;
   for (const auto& line : split(err, '\n')) {
@@ -111,7 +111,7 @@ std::string message_of(std::string_view err) {
 }  // namespace
 
 Submitted read_reply(const Output& output) {
-  // Whatever else went wrong: an id is given out for jobs that exist.
+  // Whatever else failed: an id exists only for accepted jobs.
   if (const auto job = record::parse_answer(output.out); job && job->find('.') == job->npos)
     return {Reply::accepted, *job, ""};
   if (output.timed_out)
@@ -119,7 +119,7 @@ Submitted read_reply(const Output& output) {
   if (output.code > 128)
     return {Reply::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
   if (output.code == 0) return {Reply::unclear, "", "sbatch succeeded, but printed no job id"};
-  // One that says nothing of a failure may have died after its job was taken.
+  // sbatch may have died, without a message, after its job was accepted.
   if (trim(output.err).empty())
     return {Reply::unclear, "",
             fmt::format("sbatch exited with code {} and printed nothing", output.code)};

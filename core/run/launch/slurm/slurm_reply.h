@@ -5,11 +5,11 @@
 
 namespace orch::launch {
 
-// What sbatch --parsable meant. output.out: its stdout, wherever that went.
+// Interprets the reply of sbatch --parsable. output.out: its stdout, wherever that went.
 //
-// The difference that matters is between "nothing was submitted" (refused, no_room, unreachable)
-// and "who knows" (unclear). A controller that answers too late has often taken the job all the
-// same, so only a connection that was never made counts as unreachable.
+// The important distinction is between "nothing was submitted" (refused, no_room, unreachable)
+// and "unknown" (unclear). A controller that answers too late has often accepted the job, so only
+// a connection that was never made counts as unreachable.
 Submitted read_reply(const Output& output);
 
 }  // namespace orch::launch
