@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostNames = 1000;
 constexpr int kDeepest = 4;
 
-// Reads one object from its '{' on.
+// Reads one object, beginning at its '{'.
 class ObjectReader {
  public:
   ObjectReader(std::string_view text, const VisitText& visit) : text_(text), visit_(visit) {}
@@ -42,7 +42,7 @@ class ObjectReader {
     return true;
   }
 
-  // A list or what else has brackets is of no use, but ends somewhere.
+  // Skips a list or other brackets, whose content is not used.
   bool skip_brackets() {
     int open = 0;
     for (; at_ < text_.size(); ++at_) {

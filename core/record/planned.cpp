@@ -8,7 +8,7 @@
 namespace orch::record {
 namespace {
 
-// Strategies have their own words for it.
+// The vocabulary's name of a strategy's parameter.
 std::string field_name(const std::string& param) { return param == "stage" ? "zero_stage" : param; }
 
 std::string group_of(const plan::Item& item) {
@@ -31,7 +31,7 @@ std::vector<Field> fields_of(const plan::Run& run, bool training) {
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     out.set(field_name(run.strategy->params[i].name),
             plan::is_given(run.settings[i]) ? run.settings[i] : plan::Value("none"));
-  if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
+  if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // DDP shards nothing
   for (const auto& term : plan::vocabulary()) {
     if (term.planned || !term.read) continue;
     if (const auto value = term.read(run); plan::is_given(value) && !is_empty(value))

@@ -8,15 +8,15 @@
 
 namespace orch::record {
 
-// What a run is, by the vocabulary's names; how it learns is among them where training is true, for
-// comparing losses.
+// The fields of a run, by the vocabulary's names; with `training`, also those of the section
+// training, for comparing losses.
 std::vector<Field> fields_of(const plan::Run& run, bool training);
 
-// An estimate as a record has it: its items by group, its times multiplied by a machine's factor of
-// those days.
+// An estimate for a record: its items summed by group, its times multiplied by the machine's factor
+// of the day.
 plan::Estimate estimated_of(plan::Estimate estimate, double era = 1);
 
-// A run that nobody has run yet. Its estimate has items where the plan's had them.
+// The record of a run that was only planned. Its estimate has items if the plan's has them.
 Record planned_record(const plan::Planned& planned, const std::string& experiment_file);
 
 }  // namespace orch::record

@@ -14,9 +14,9 @@ using Value = Quantity::Value;
 constexpr bool kPlanned = true;
 
 Value just(double value) { return statistics::Interval{value, {}, {}, 1}; }
-// Of an estimate, 0 is not known.
+// In an estimate, 0 means unknown.
 Value known(double value) { return value > 0 ? just(value) : std::nullopt; }
-// What an estimate always tells: 0 is 0.
+// For quantities that every estimate has: 0 is a value.
 Value told(double value, const Estimate& e) {
   return e.step_seconds > 0 ? just(value) : std::nullopt;
 }
@@ -28,7 +28,7 @@ Value ranged(double value, double low, double high) {
   return out;
 }
 
-// By one convention, so that runs of several frameworks compare.
+// A single convention, so that runs of several frameworks can be compared.
 Value megatron_tflops(const Measurement& measured) {
   for (const auto& held : measured.tflops)
     if (held.convention == "megatron") return just(held.value);
@@ -41,7 +41,7 @@ Value days_per_100b_tokens(const Measurement& measured) {
   return just(1e11 / *rate / kDay);
 }
 
-// What grows with the step time has its range.
+// A quantity that is proportional to the step time has its relative range.
 Value with_step_range(double value, const Estimate& e) {
   if (!(e.step_seconds > 0)) return known(value);
   const auto range = e.range_of(value);

@@ -27,7 +27,7 @@ const std::vector<std::string>& field_names() {
 }
 
 statistics::StepTimes Measurement::take(const std::vector<statistics::TimedStep>& steps_timed) {
-  constexpr std::size_t kMostTimes = 400;  // that are kept
+  constexpr std::size_t kMostTimes = 400;  // number of points kept
   auto times = statistics::step_times(steps_timed);
   step_seconds = times.seconds;
   window = times.window;

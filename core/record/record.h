@@ -15,23 +15,23 @@
 
 namespace orch::record {
 
-// One thing that is known of what was run, by its name in Lua: tensor_parallel, micro_batch, ...
+// A known fact about a run, by its name in Lua: tensor_parallel, micro_batch, ...
 struct Field {
   std::string name;
-  plan::Value value;     // given
-  bool assumed = false;  // nobody said so: a habit of the framework or of the source
+  plan::Value value;     // always given
+  bool assumed = false;  // not stated: a habit of the framework or of the source
   bool operator==(const Field&) const = default;
 };
 
-std::string text(const plan::Value& value);  // "true", "8", "0.5", "bf16"; "": not given
+std::string text(const plan::Value& value);  // "true", "8", "0.5", "bf16"; "" for no value
 
-// Where a record is from.
+// The origin of a record.
 struct Origin {
   std::string kind;  // run (a run folder), log, table (a row), plan (nothing was measured)
   std::string file;  // the log, the table, or the run folder
-  std::int64_t first_line = 0, last_line = 0;  // of a log or table, from 1; 0: not known
-  std::string date;                            // YYYY-MM-DD, or as far as it is known
-  double start = 0, end = 0;                   // seconds since 1970; 0: not known
+  std::int64_t first_line = 0, last_line = 0;  // in a log or table, from 1; 0: unknown
+  std::string date;                            // YYYY-MM-DD, as far as known
+  double start = 0, end = 0;                   // seconds since 1970; 0: unknown
   std::string experiment, experiment_file, cluster_file, commit;
   std::string job;                                            // ids, separated by ", "
   std::vector<std::string> nodes;                             // names
@@ -41,7 +41,7 @@ struct Origin {
 // A point of the loss curve.
 struct LossPoint {
   std::int64_t step = 0;
-  double tokens = 0;  // trained on so far; 0: not known
+  double tokens = 0;  // trained on so far; 0: unknown
   double loss = 0;    // finite
 };
 
@@ -51,33 +51,32 @@ struct StepPoint {
   double value = 0;
 };
 
-// A jump of the loss at a place where the run was resumed, or anywhere.
+// A jump of the loss, after a resume or anywhere.
 struct Spike {
   std::int64_t step = 0;
   double before = 0, peak = 0;
-  std::int64_t recovered = 0;  // the first step that is back; 0: never
+  std::int64_t recovered = 0;  // the first step at the old level; 0: never
   bool at_resume = false;
 };
 
 struct Tflops {
-  double value = 0;  // per GPU
-  std::string
-      convention;         // megatron, simple8, simple6, deepspeed-profiler, log (as it was printed)
-  bool computed = false;  // by us, from time and size; else it was stated
+  double value = 0;        // per GPU
+  std::string convention;  // megatron, simple8, simple6, deepspeed-profiler, log (as printed)
+  bool computed = false;   // computed by us from time and size; else it was stated
 };
 
-// A node or rank that is slower, or fuller, than the others.
+// A node or rank that is slower, or uses more memory, than the others.
 struct OddNode {
-  std::string name;  // as the log calls it
+  std::string name;  // its name in the log
   double value = 0, typical = 0;
   std::string what;  // "seconds per step", "peak memory"
 };
 
-// What was measured. Absent is absent: 0 is never "not known".
+// Measured values. An unknown value is absent, never 0.
 struct Measurement {
   std::optional<statistics::Interval> step_seconds;
-  std::string step_seconds_from;  // how, where it is not the median of steps: "512 samples / 3.663
-                                  // samples per second (train_samples_per_second)"
+  std::string step_seconds_from;  // the origin if it is not the median of steps: "512 samples /
+                                  // 3.663 samples per second (train_samples_per_second)"
   statistics::Window window;
   std::vector<statistics::OddStep> odd_steps;
   std::size_t odd_step_count = 0;
@@ -91,66 +90,67 @@ struct Measurement {
   std::optional<double> gpu_hours;
   std::optional<double> last_loss;
   std::int64_t steps = 0;           // the last one done
-  std::int64_t steps_planned = 0;   // 0: not known
-  std::int64_t restarts = 0;        // starts after the first in this record
-  std::int64_t repeated_steps = 0;  // done twice after a restart, the later ones count
+  std::int64_t steps_planned = 0;   // 0: unknown
+  std::int64_t restarts = 0;        // number of starts after the first one in this record
+  std::int64_t repeated_steps = 0;  // steps repeated after a restart; the later ones count
   std::int64_t skipped_steps = 0, nan_steps = 0;
-  std::vector<LossPoint> losses;      // thinned to some thousand points, the extremes kept
-  std::vector<StepPoint> step_times;  // seconds, thinned to some hundred points, the extremes kept
-  std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, where they rise
-  std::vector<std::int64_t> resumes;  // steps at which the run was resumed
+  std::vector<LossPoint> losses;      // thinned to a few thousand points, keeping extremes
+  std::vector<StepPoint> step_times;  // seconds, thinned to a few hundred points, keeping extremes
+  std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, at increases
+  std::vector<std::int64_t> resumes;  // steps at which the run resumed
   std::vector<Spike> spikes;
-  std::vector<plan::Item> time_items;    // seconds of one step
-  std::vector<plan::Item> memory_items;  // bytes of one rank; not in records' JSON
-  // Quantities (quantities.h) that the source states and no member holds, by name.
+  std::vector<plan::Item> time_items;    // seconds per step
+  std::vector<plan::Item> memory_items;  // bytes per rank; not in records' JSON
+  // Quantities (quantities.h) that the source states and that have no member, by name.
   std::map<std::string, double, std::less<>> stated;
 
-  // The time of a step and its course by these, of which there are some; gives what else they tell.
+  // Sets the time of a step and its course from these (there must be some); returns further
+  // results.
   statistics::StepTimes take(const std::vector<statistics::TimedStep>& steps_timed);
 };
 
-// Why a number is not to be believed.
+// A reason not to trust a number.
 struct Doubt {
   std::string kind;    // topology, batch, over_peak, tflops, swapped, memory, unit ...
-  std::string field;   // the one that is likely wrong, or several with ", "
+  std::string field;   // the field that is likely wrong, or several separated by ", "
   std::string reason;  // a sentence with the numbers
 };
 
-// What happened: one run, as a run folder, a log or a published table tells it.
+// What happened: one run, as recorded in a run folder, a log or a published table.
 struct Record {
   std::string id;      // a run's id, a row's id, or "file.out#2"
   std::string source;  // the experiment, the table's source, or the log's name
   std::string table;
   std::vector<Field> fields;  // in the order of field_names()
   Origin origin;
-  State state = State::planned;  // finished, failed, running (a log that just ends), stopped, ...
+  State state = State::planned;  // finished, failed, running (a log without an end), stopped, ...
   Failure failure = Failure::none;
-  std::string reason;  // the line or the words that say so, printable
+  std::string reason;  // the text that shows the state, printable
   Measurement measured;
   std::optional<plan::Estimate> estimated;
   std::string not_estimated;  // why there is no estimate
   std::vector<Doubt> doubts;
   std::string notes;
-  std::vector<std::string> assumptions;  // "name value (why)": what nobody said and a habit tells
+  std::vector<std::string> assumptions;  // "name value (why)": values not stated, taken from habits
 
-  const plan::Value* field(std::string_view name) const;  // null: not known
-  std::string field_text(std::string_view name) const;    // "": not known
-  // Nothing: it is not known, or of another type.
+  const plan::Value* field(std::string_view name) const;  // null: unknown
+  std::string field_text(std::string_view name) const;    // "": unknown
+  // Nothing if it is unknown or of another type.
   std::optional<double> field_number(std::string_view name) const;
   std::optional<std::int64_t> whole(std::string_view name) const;
   std::optional<bool> flag(std::string_view name) const;
-  // A value that is not given takes the field out.
+  // No value removes the field.
   void set(std::string_view name, plan::Value value, bool assumed = false);
   bool has_measurement() const;  // a time, a rate, TFLOPs, memory or a loss
 };
 
-// The names of plan::vocabulary() that records have, in its order. Others come after these.
+// The names of plan::vocabulary() that records use, in its order. Others come after these.
 const std::vector<std::string>& field_names();
 
-// Whether the loss was no number any more when the run ended.
+// True if the loss was NaN when the run ended.
 bool lost_loss(const Measurement& measured);
 
-// "NaN in 50 of 100 steps, from step 51 on"; empty: the loss always was a number.
+// "NaN in 50 of 100 steps, from step 51 on"; empty: the loss was always a number.
 std::string nan_text(const Measurement& measured);
 
 }  // namespace orch::record

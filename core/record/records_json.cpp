@@ -12,8 +12,8 @@
 #include "core/plan/model_json.h"
 #include "core/record/quantities.h"
 
-// What is written and what is read is one list of members for each struct: members(io, held) calls
-// io(name, member) for each, io being a Writer or a Reader.
+// Writing and reading use one list of members for each struct: members(io, held) calls io(name,
+// member) for each, where io is a Writer or a Reader.
 namespace orch::record {
 namespace {
 
@@ -24,7 +24,7 @@ constexpr int kRecordsSchema = 1;
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
-// io(name, member) for each pair.
+// Calls io(name, member) for each pair.
 void each(auto& io, const char* name, auto& member, auto&&... others) {
   io(name, member);
   if constexpr (sizeof...(others) > 0) each(io, others...);
@@ -85,7 +85,7 @@ void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("time_items", estimated.time);
 }
 
-// Leaves out what is not known, unless all is asked for; JSON has no word for what is not a number.
+// Leaves out unknown values, unless all are requested; JSON cannot represent NaN.
 struct Writer {
   Json& to;
   bool all = false;
@@ -139,7 +139,7 @@ struct Writer {
   }
 };
 
-// Forgives what is missing: it leaves alone what it does not find.
+// Leaves members unchanged that are missing in the document.
 struct Reader {
   const Json& from;
 
@@ -186,7 +186,7 @@ struct Reader {
       if (version.is_string()) to.emplace_back(name, version.get<std::string>());
   }
   template <class T>
-  static bool fits(const Json& json) {  // as an item of a list
+  static bool fits(const Json& json) {  // for items of a list
     if constexpr (Is<T, std::string>) return json.is_string();
     if constexpr (std::integral<T>) return json.is_number_integer();
     if constexpr (Is<T, LossPoint>)
@@ -235,7 +235,7 @@ Json json_of(const Record& record) {
     Writer estimate{out["estimated"] = Json::object()};
     members(estimate, *record.estimated);
   }
-  // What follows from others is written, too: a reader need not know how.
+  // Derived quantities are written too, for readers that cannot compute them.
   for (const auto& quantity : quantities()) {
     put_missing(out["measured"], quantity, measured(quantity, record));
     if (record.estimated) put_missing(out["estimated"], quantity, estimated(quantity, record));

@@ -9,12 +9,12 @@
 namespace orch::record {
 
 // {"version":1,"records":[{"id":…,"strategy":…,"tensor_parallel":4,…,"measured":{…},
-// "estimated":{…},"doubts":[…]}]}: the fields of a run beside what was measured of it. What is not
-// known is missing. Bytes that are no UTF-8 are replaced.
+// "estimated":{…},"doubts":[…]}]}: the fields of a run beside its measurement. Unknown values are
+// missing. Bytes that are not UTF-8 are replaced.
 std::string records_json(const std::vector<Record>& records);
 
-// Back from it; place is the file, for messages. Keys that it does not know are fields of the run
-// where they hold a number, a string or a truth, and skipped elsewhere.
+// Parses it; place is the file, for messages. Unknown keys become fields of the run if they hold a
+// number, a string or a boolean, and are skipped otherwise.
 Result<std::vector<Record>> parse_records_json(const std::string& text, const std::string& place);
 
 }  // namespace orch::record

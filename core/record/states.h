@@ -6,13 +6,13 @@
 namespace orch::record {
 
 enum class State {
-  planned,  // nobody has submitted it
+  planned,  // not submitted
   pending,  // submitted, waiting
   running,
-  stopped,  // saved, with more to do
+  stopped,  // saved, but not at its end
   finished,
   failed,
-  cancelled,  // because someone said so
+  cancelled,  // on request
 };
 
 // Why a run is not finished.
@@ -23,18 +23,18 @@ enum class Failure {
   timeout,
   node,  // a node failed, or did not pass its check
   preempted,
-  hang,  // no progress for many steps' time
+  hang,  // no progress for the time of many steps
   nccl,
   bad_exit,
-  early_exit,  // left with code 0 before it was done
-  refused,     // the scheduler did not take it
-  data,        // damaged, or not what the run asks for
-  nan,         // the loss is not a number any more
-  disk,        // full, or it fails
-  lost,        // gone without a trace: neither SLURM nor the folder knows how it ended
+  early_exit,  // exited with 0 before it was done
+  refused,     // the scheduler did not accept it
+  data,        // damaged, or does not match the run
+  nan,         // the loss is NaN
+  disk,        // full, or failing
+  lost,        // no trace: neither SLURM nor the folder shows how it ended
 };
 
-// Whether it has ended, and will not go on by itself.
+// True if it has ended, and will not continue by itself.
 inline bool is_final(State state) {
   return state == State::finished || state == State::failed || state == State::cancelled;
 }
@@ -44,7 +44,7 @@ std::string_view name(Failure failure);
 std::optional<State> parse_state(std::string_view text);
 std::optional<Failure> parse_failure(std::string_view text);
 
-// Whether the same run may succeed when it is submitted again as it is.
+// True if the same run may succeed when it is submitted again unchanged.
 bool is_transient(Failure failure);
 
 }  // namespace orch::record

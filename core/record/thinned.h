@@ -6,8 +6,8 @@
 
 namespace orch::record {
 
-// At most about so many points of a curve: of each stretch the lowest and the highest, so that no
-// spike is lost, and the last of all.
+// Thins a curve to about `most` points: of each stretch the lowest and the highest, so that no
+// spike is lost, and the last point.
 template <class Point>
 std::vector<Point> thinned(const std::vector<Point>& points, double Point::*value,
                            std::size_t most) {

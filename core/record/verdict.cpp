@@ -24,14 +24,14 @@ bool waits(const JobFact& job) {
                   job.state);
 }
 
-// A job that is COMPLETING may still be requeued, so what it said last is not the end.
+// A job that is COMPLETING may still be requeued, so its last report is not final.
 bool runs(const JobFact& job) {
   return contains(
       {"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"},
       job.state);
 }
 
-constexpr double kHangSteps = 20;  // without one in the time of so many, a run hangs
+constexpr double kHangSteps = 20;  // without a step in the time of this many steps, a run hangs
 
 // Exit codes of the job script.
 constexpr int kBadNodes = 69;
@@ -80,7 +80,7 @@ std::optional<Verdict> hang(const Evidence& evidence) {
                    fmt::format("no step for {}, since step {}", format_seconds(progress->age),
                                measured.steps)};
   }
-  // Before the first step come start-up, data and the first collectives.
+  // Start-up, data and the first collectives come before the first step.
   const double limit = std::max(3 * evidence.hang_seconds, kHangSteps * step);
   if (!evidence.job || evidence.job->elapsed_seconds <= limit) return std::nullopt;
   return Verdict{
@@ -94,7 +94,7 @@ Verdict running(const Evidence& evidence) {
   return hang(evidence).value_or(Verdict{State::running, Failure::none, ""});
 }
 
-// What the scheduler's final word means by itself.
+// The meaning of the scheduler's final state by itself.
 std::optional<Verdict> final_word(const JobFact& job) {
   const auto& state = job.state;
   if (job.out_of_memory || state == "OUT_OF_MEMORY")
@@ -117,7 +117,7 @@ std::optional<Verdict> confessed(const Evidence& evidence) {
   return Verdict{State::failed, failure, line};
 }
 
-// A program that leaves at once will do so again: this is not tried again.
+// A program that exits at once will do so again: not retried.
 Verdict left(const Evidence& evidence) {
   const auto step = evidence.progress ? evidence.progress->measured.steps : 0;
   if (evidence.steps > 0 && step >= evidence.steps) return {State::finished, Failure::none, ""};
@@ -131,7 +131,7 @@ Verdict left(const Evidence& evidence) {
 Verdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
   const auto* job = evidence.job;
   const auto message = printable(attempt.message);
-  // Also of one that had stopped and was waiting in the queue to go on.
+  // Also if it had stopped and was waiting in the queue to continue.
   if (job && job->state == "CANCELLED") return {State::cancelled, Failure::none, "scancel"};
   if (attempt.state == "bad_nodes") return {State::failed, Failure::node, "bad nodes: " + message};
   if (attempt.state == "stopped") return {State::stopped, Failure::none, message};
@@ -149,7 +149,7 @@ Verdict silent_end(const Evidence& evidence, const JobFact& job) {
       return {State::cancelled, Failure::none, "the phase before failed"};
     return {State::cancelled, Failure::none, "scancel"};
   }
-  // Not tried again by itself: a training that is done but could not say so would be repeated.
+  // Not retried automatically: a training that is done but could not report it would be repeated.
   if (job.state == "COMPLETED")
     return {State::failed, Failure::bad_exit,
             "completed according to SLURM, but the run folder does not say how it ended", false};
@@ -192,7 +192,7 @@ bool is_transient(Failure failure) {
 
 Verdict judge(const Evidence& evidence) {
   const Attempt* last = evidence.attempts.empty() ? nullptr : evidence.attempts.back();
-  // Not the last one alone: SLURM may start a job once more after its end.
+  // Not only the last one: SLURM may start a job once more after its end.
   if (std::any_of(evidence.attempts.begin(), evidence.attempts.end(),
                   [](const Attempt* attempt) { return attempt->state == "finished"; }))
     return {State::finished, Failure::none, ""};

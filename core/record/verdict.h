@@ -13,27 +13,29 @@ namespace orch::record {
 struct Verdict {
   State state = State::planned;
   Failure failure = Failure::none;
-  std::string reason;  // a short text for people: why it pends, why it failed
-  bool heard = true;   // false: the script should have said so itself; its file may only be late
+  std::string reason;  // a short text for users: why it is pending, why it failed
+  bool heard = true;   // false: the script should have reported the end itself; its file may only
+                       // be late
 };
 
-// Everything known of one phase of a run since it was last submitted.
+// Everything known about one phase of a run since it was last submitted.
 struct Evidence {
   const Submission* submission = nullptr;  // the last one of this phase; null: never submitted
-  const JobFact* job = nullptr;            // what the executor says; null: it knows nothing
-  bool executor_answered = false;          // whether it could be asked at all
+  const JobFact* job = nullptr;            // the executor's report; null: unknown to it
+  bool executor_answered = false;          // false: it could not be asked
   std::vector<const Attempt*> attempts;    // of this phase and submission, in order
   std::optional<Progress> progress;        // of the last attempt
   std::function<Confession()>
-      confession;             // of the last attempt's log, which may be long; may be null
-  std::int64_t steps = 0;     // that the run has, over all phases
-  double step_seconds = 0;    // as estimated, for the hang
-  double hang_seconds = 600;  // without a step for so long and many steps' time, it hangs
+      confession;             // from the last attempt's log, which may be long; may be null
+  std::int64_t steps = 0;     // steps of the run, over all phases
+  double step_seconds = 0;    // estimated, to detect a hang
+  double hang_seconds = 600;  // without a step for this long and for the time of many steps, it
+                              // hangs
 };
 
-// What became of the phase. Absence is never success: finished is what a status.json calls
-// finished, by the trainer's word, and what left with code 0 and no word after the last step of the
-// run.
+// Determines the state of the phase. Missing information never means success: finished needs a
+// status.json with that state, which the trainer confirmed, or an exit with code 0 after the last
+// step of the run.
 Verdict judge(const Evidence& evidence);
 
 }  // namespace orch::record

@@ -15,61 +15,61 @@ namespace orch::events {
 //   {"event":"step","time":…,"step":12,"loss":3.21,"step_seconds":0.52,"tokens":393216,
 //    "tokens_per_second":63015.4,"peak_memory_bytes":17179869184}
 //   {"event":"checkpoint","time":…,"step":100}    {"event":"end","time":…,"step":500}
-// Our own trainers say more:
+// Our own trainers write more:
 //   start: "device", "torch" (its version), "parameters", "effective":{"attention":"sdpa",…}
 //   step:  "gradient_norm", "learning_rate", "loss_scale", "skipped" (no update: an overflow),
-//          "communicated_bytes" (given to collectives since the attempt began, by the rank that
-//          gave most), "bubble" (share of the step that pipeline stages were idle, their mean)
+//          "communicated_bytes" (passed to collectives since the attempt began, by the rank with
+//          the most), "bubble" (mean share of the step for which pipeline stages were idle)
 //   {"event":"evaluation","time":…,"step":100,"loss":3.4}    on held-out data
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
 //     seconds of one step and bytes of rank 0, by the estimator's names; the last one counts
-//   {"event":"machine","time":…,"others_share":0.04,"clock_mhz":2900}    of a local run, by its
-//     supervisor when the ranks have ended: the share of the cores' time that other programs took
-//     (of GPUs: their use before the run), and the clock of what computed
+//   {"event":"machine","time":…,"others_share":0.04,"clock_mhz":2900}    in a local run, by its
+//     supervisor when the ranks have ended: the share of the cores' time that other programs used
+//     (for GPUs: their use before the run), and the clock of the device that computed
 //   {"event":"failed","time":…,"class":"nan","message":"…"}    class: gpu_memory, host_memory,
 //     nccl, data, nan, disk or bad_exit
 // time:               seconds since 1970 by the trainer's clock
 // step:               the number of the step that was just done, counted over all attempts from 1
-// step_seconds:       how long that step took; if missing, the times of two lines tell
+// step_seconds:       duration of that step; if missing, the times of two lines are used
 // tokens:             trained on so far, over all attempts
-// tokens_per_second:  of that step, all ranks together; if missing, tokens and time tell
+// tokens_per_second:  of that step, all ranks together; if missing, tokens and time are used
 // peak_memory_bytes:  of the fullest rank, so far
 // A line needs "event", a step "step" too; the rest may be missing or null. A trainer may write
-// every n-th step only, and one line with a single write(), so that nothing comes in between. NaN,
-// Infinity and numbers beyond a double count as missing. Keys that a reader does not know are
-// skipped, lines that are not JSON too (the last may be half).
+// every n-th step only. It must write a line with a single write(), so that lines are not mixed.
+// NaN, Infinity and numbers beyond a double count as missing. Unknown keys are skipped, and so are
+// lines that are not JSON (the last one may be incomplete).
 
-// How far the attempt got; nothing before its first step. Reads at most 4 MiB of the file's end,
-// however long it is. now: the file system's own time (see file_system_now), for the age.
+// The progress of an attempt; nothing before its first step. Reads at most the last 4 MiB of the
+// file. now: the file system's own time (see file_system_now), for the age.
 std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now);
 
-// The items of the last profile that the attempt's trainer wrote in the last 4 MiB of its events,
-// by the estimator's names and of no kind. False: there is none.
+// Reads the items of the last profile in the last 4 MiB of the attempt's events, by the estimator's
+// names and without kinds. False: there is none.
 bool read_profile(const fs::path& attempt_folder, record::Measurement& into);
 
-// What the events of all attempts tell together, each read from beginning to end, in their order. A
-// step that a later attempt did again counts as that one did it. Of the record that is what was
-// measured, with the items of the last profile, its start and end, and the versions of torch and
-// device.
+// Merges the events of all attempts, each read completely, in their order. If a step was repeated
+// by a later attempt, the later one counts. Fills the measurement, with the items of the last
+// profile, start and end, and the versions of torch and device.
 record::Record read_history(const std::vector<fs::path>& attempt_folders);
 
 // The last event "failed" of an attempt, its message printable and cut to about 200 characters;
-// none if there is no such event. One that blames the others (nccl) counts after all that do not.
+// empty if there is no such event. Failures that blame another rank (nccl) count only if there are
+// no others.
 record::Confession read_failure(const fs::path& attempt_folder);
 
-// The time that the file system of a folder gives to a new file: clocks of hosts differ.
+// The time that the file system of a folder gives to a new file, because clocks of hosts differ.
 // Falls back to our own clock.
 double file_system_now(const fs::path& folder);
 
-// A log as it grows: gives the bytes since the last call, at most some MiB of them at once.
+// Follows a growing log: returns the bytes since the last call, at most a few MiB at once.
 class Tail {
  public:
-  // lines: how many of the last lines to begin with (looked for in the last 16 MiB); -1: from the
+  // lines: number of last lines to begin with (searched in the last 16 MiB); -1: from the
   // beginning.
   Tail(fs::path file, std::int64_t lines);
-  // New text, possibly empty; whether there is more at once. A file that is missing has none yet,
-  // one that shrank is begun again.
+  // New text, possibly empty, and whether more is available now. A missing file has no text yet,
+  // one that shrank is read again from its beginning.
   struct Chunk {
     std::string text;
     bool more = false;
@@ -83,7 +83,7 @@ class Tail {
 };
 
 // Only the lines of one rank, with the labels "3: text" (srun -l), "[3] text" or "[rank3]: text".
-// Where most lines have no label, all of them.
+// If most lines have no label, all lines.
 std::string lines_of_rank(const std::string& text, int rank);
 
 }  // namespace orch::events

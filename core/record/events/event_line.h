@@ -7,12 +7,12 @@
 
 namespace orch::events {
 
-// One line of events.jsonl. A number that it does not tell is NaN, so that no comparison with it
-// holds; the others are finite.
+// One line of events.jsonl. A missing number is NaN, so that no comparison with it is true; all
+// others are finite.
 struct Event {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-  std::string_view name;   // in the line
+  std::string_view name;   // points into the line
   std::int64_t step = -1;  // -1: none
   double time = kNone;
   double loss = kNone;
@@ -23,11 +23,11 @@ struct Event {
   double communicated = kNone;
   double bubble = kNone;
   double others_share = kNone, clock_mhz = kNone;
-  bool first = false;  // step of an attempt
+  bool first = false;  // first step of an attempt
 };
 
-// Nothing if it is not a whole JSON object with an "event". Values that are no finite numbers, such
-// as NaN, which JSON does not have, count as missing.
+// Nothing if the line is not a complete JSON object with an "event". Values that are not finite
+// numbers, such as NaN, which JSON does not have, count as missing.
 std::optional<Event> parse_event(std::string_view line);
 
 }  // namespace orch::events

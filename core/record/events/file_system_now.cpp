@@ -16,7 +16,7 @@ double file_system_now(const fs::path& folder) {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
   const auto path = folder / (".orch-now-" + std::to_string(::getpid()));
-  ::unlink(path.c_str());  // of a process that died here and had our number
+  ::unlink(path.c_str());  // left by a process that died here and had our process id
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) return seconds(now);
   struct stat about = {};

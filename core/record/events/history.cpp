@@ -13,13 +13,13 @@
 namespace orch::events {
 namespace {
 
-constexpr std::int64_t kUsualEnd = 32 << 10;  // some hundred steps: enough for a median
-constexpr std::int64_t kMostOfEnd = 4 << 20;  // where few of the last lines are steps
+constexpr std::int64_t kUsualEnd = 32 << 10;  // several hundred steps: enough for a median
+constexpr std::int64_t kMostOfEnd = 4 << 20;  // if few of the last lines are steps
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400;  // points that are kept
 
-// From one line to the next, if both tell and it grew; else nothing.
+// The increase from one line to the next, if both have the value and it grew; else nothing.
 double growth(double from, double to) { return to > from ? to - from : 0; }
 
 std::optional<double> told(double number) {
@@ -37,13 +37,13 @@ class Reader {
   }
   void read_from(const PlainFile& file, std::int64_t from) {
     file.each_line(from, [this](std::string_view line) {
-      take(line);  // skips a last one that is half
+      take(line);  // ignores an incomplete last line
       return true;
     });
   }
   const std::vector<Event>& steps() const { return steps_; }
 
-  // Medians of the steps, of which there are some, but for those that warm up.
+  // Medians of the steps (there must be some), without the warm-up.
   record::Measurement progress(bool from_start) && {
     const auto& last = steps_.back();
     auto& measured = out_.measured;
@@ -127,12 +127,12 @@ class Reader {
 
   void add(Event event) {
     if (fresh_) resume(event.step);
-    event.name = {};  // the line does not last
+    event.name = {};  // it points into the line, which is temporary
     event.first = std::exchange(fresh_, false);
     auto& step = steps_.emplace_back(event);
     step.communicated = Event::kNone;
     if (before_ && event.step > before_->step) compare(*before_, event, step);
-    // The count begins with the attempt.
+    // The count begins with each attempt.
     if (event.step == 1) step.communicated = event.communicated;
     auto& peak = out_.measured.peak_memory_bytes;
     if (event.peak_memory > peak.value_or(0)) {
@@ -142,7 +142,7 @@ class Reader {
     before_ = event;
   }
 
-  // Whatever was done from there on is done again.
+  // All steps from there on are repeated.
   void resume(std::int64_t step) {
     if (steps_.empty()) return;
     ++out_.measured.restarts;
@@ -153,7 +153,7 @@ class Reader {
     }
   }
 
-  // What the line before tells where this one does not say it.
+  // Derives from the previous line what this one does not contain.
   static void compare(const Event& before, const Event& event, Event& step) {
     const auto steps = static_cast<double>(event.step - before.step);
     const double elapsed = growth(before.time, event.time);
@@ -177,10 +177,11 @@ class Reader {
   }
 
   record::Record out_;
-  std::vector<Event> steps_;  // with the bytes communicated in each
+  std::vector<Event> steps_;  // with the bytes communicated in each step
   std::optional<Event> before_;
-  double evaluation_ = Event::kNone;                               // the loss of the last one
-  double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // of the last attempt that tells
+  double evaluation_ = Event::kNone;                               // held-out loss, the last one
+  double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // from the last attempt that has
+                                                                   // them
   bool fresh_ = true;
 };
 

@@ -16,13 +16,13 @@ namespace {
 using Json = nlohmann::json;
 using record::Failure;
 
-constexpr std::int64_t kEnd = 64 << 10;  // where a failure stands
+constexpr std::int64_t kEnd = 64 << 10;  // enough for the last failure
 constexpr std::int64_t kMostOfEvents = 4 << 20;
 constexpr std::size_t kLongest = 200;  // characters of a message
 constexpr std::size_t kMostItems = 1000;
 
-// The last whole event of that name in the file's last bytes, but none of that class; null if there
-// is none.
+// The last complete event of that name in the file's last bytes whose class is not the given one;
+// null if there is none.
 Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
                 std::string_view but = {}) {
   const PlainFile events(file);
@@ -57,7 +57,7 @@ std::vector<plan::Item> items_of(const Json& json, const char* key) {
   return items;
 }
 
-// What a trainer can know of itself; the rest is the scheduler's to tell.
+// The failures that a trainer can detect itself; others are known to the scheduler only.
 Failure failure_of(std::string_view kind) {
   constexpr std::array kKnown{Failure::gpu_memory, Failure::host_memory, Failure::nccl,
                               Failure::node,       Failure::nan,         Failure::data,
@@ -69,7 +69,7 @@ Failure failure_of(std::string_view kind) {
 }  // namespace
 
 record::Confession read_failure(const fs::path& attempt_folder) {
-  // Ranks that lose another one blame the network: whoever knows better counts before them.
+  // Ranks that lose another one blame the network: ranks with a better reason count before them.
   const auto file = attempt_folder / "events.jsonl";
   auto event = last_event(file, "failed", kEnd, "nccl");
   if (event.is_null()) event = last_event(file, "failed", kEnd);

@@ -13,7 +13,7 @@ constexpr std::int64_t kChunk = 4 << 20;
 constexpr std::int64_t kBlock = 64 << 10;
 constexpr std::int64_t kFurthest = 16 << 20;
 
-// Where the last lines begin, by their number; a last line without its end counts as one.
+// The position of the last `lines` lines; an incomplete last line counts as one.
 std::int64_t start_of_last(const PlainFile& file, std::int64_t lines) {
   const auto size = file.size();
   if (lines == 0 || size == 0) return size;

@@ -50,7 +50,7 @@ Flaw read_text(std::string_view cell, const Column& column, std::string& out) {
   return {"'" + printable(cell) + "' is not one of its values", suggestion(out, column.words)};
 }
 
-// As far as it is known: YYYY, YYYY-MM or YYYY-MM-DD compare as texts.
+// A date as far as it is known: YYYY, YYYY-MM or YYYY-MM-DD, which compare as strings.
 Flaw read_date(std::string_view cell, std::string& out) {
   const std::string_view rest = "2000-01-01";
   out = cell;
@@ -80,13 +80,13 @@ Column flag(const char* field) { return {field, Cell::flag}; }
 Column count(const char* field, double max, double min = 1) {
   return {field, Cell::count, min, max};
 }
-// Of the row itself, not of what was run.
+// A column about the row itself, not about the run.
 Column about(Column column) {
   column.of_run = false;
   return column;
 }
 
-// What is no field of a record.
+// A column without a field of the record.
 using Get = Value (*)(const Record&);
 using Put = void (*)(Record&, const Value&);
 Column apart(const char* name, Column column, Get get, Put put) {
@@ -119,7 +119,7 @@ record::Tflops& tflops_of(Record& record) {
   return tflops.empty() ? tflops.emplace_back() : tflops.front();
 }
 
-// A table has no reason of its own.
+// Tables have no reason of their own.
 std::string notes_of(const Record& record) {
   const bool failed = record.origin.kind == "log" && record.state == record::State::failed;
   if (!failed || record.reason.empty()) return record.notes;
@@ -167,7 +167,7 @@ std::vector<Column> measured_columns() {
   };
 }
 
-// The limits are those of an experiment: far beyond any machine, to stop typing errors.
+// The limits are those of an experiment: far beyond any machine, to catch typing errors.
 std::vector<Column> all_columns() {
   std::vector<Column> out{
       word<&Record::id>("id"),
@@ -272,7 +272,7 @@ std::vector<std::string> names_to_set() {
   return out;
 }
 
-// "7B" and "7e9" as the column params_b has it; what is neither is left for its reader to refuse.
+// "7B" and "7e9" in the form of the column params_b; other text is left for the reader to refuse.
 std::string in_billions(std::string text) {
   double value = 0;
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -320,7 +320,7 @@ std::string cell_text(const Column& column, const Record& record) {
   return real != nullptr ? fmt::format("{}", *real) : record::text(value);
 }
 
-// What was said of the speed before, and what followed from it, does not hold beside another.
+// Removes the old speed and everything derived from it, before another speed is set.
 static void forget_speed(record::Measurement& measured) {
   measured.step_seconds.reset();
   measured.step_seconds_from.clear();

@@ -12,7 +12,7 @@ void Inquiry::add(std::size_t row, std::string kind, std::string field, std::str
 
 std::vector<std::vector<record::Doubt>> doubts(const std::vector<record::Record>& rows,
                                                const FindGpu& gpu) {
-  // Here nobody knows yet which rows are suspect.
+  // At this point it is unknown which rows are suspect.
   Inquiry inquiry{rows, {}, Peers(rows, Peers::Of::all), {}};
   for (const auto& row : rows) inquiry.gpus.push_back(gpu ? gpu(row) : std::nullopt);
   inquiry.found.resize(rows.size());

@@ -18,7 +18,7 @@ namespace {
 using record::Record;
 using Count = std::optional<std::int64_t>;
 
-// What a factor would have to be for a product to come out; "" if no whole number does it.
+// The value of a factor for which the product would be right; "" if it is not an integer.
 std::string instead(const char* field, const Count& factor, double wanted, double product) {
   if (!factor) return "";
   const double fitting = static_cast<double>(*factor) * wanted / product;
@@ -26,7 +26,7 @@ std::string instead(const char* field, const Count& factor, double wanted, doubl
   return fmt::format("{} {:.0f}", field, fitting);
 }
 
-// "; a 2 or b 4 would fit", or nothing.
+// "; a 2 or b 4 would fit", or empty.
 std::string would_fit(std::vector<std::string> readings) {
   std::erase(readings, "");
   return readings.empty() ? "" : "; " + join(readings, " or ") + " would fit";
@@ -54,7 +54,7 @@ void doubt_ranks(Inquiry& inquiry, std::size_t i) {
                              instead("context_parallel", Count(1), gpus, ranks)})));
 }
 
-// The last node need not be full.
+// The last node may be partly used.
 void doubt_nodes(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto said = row.whole("gpus"), nodes = row.whole("nodes");
@@ -78,8 +78,8 @@ void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const ch
               fmt::format("{} {} does not divide by {} {}", whole, *amount, parts, *among));
 }
 
-// Uneven stages run, and so do stages that count the embeddings as layers: no doubt. Without a
-// layer for each stage nothing does.
+// Uneven stages can run, and so can stages that count the embeddings as layers: no doubt. But every
+// stage needs a layer.
 void doubt_stages(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto layers = row.whole("layers"), stages = row.whole("pipeline_parallel");
@@ -105,21 +105,22 @@ void doubt_batch(Inquiry& inquiry, std::size_t i, const char* field) {
                                      instead("data_parallel", dp, said, batch)})));
 }
 
-constexpr double kLabel = 0.02;  // names are made of sizes, and not with great care
-// Other architectures than GPT have other sizes. Where a source has rows of GPT only, what is not
-// like GPT is odd; elsewhere, what is far less than its attention and feed-forward layers are.
+constexpr double kLabel = 0.02;  // sizes in names are rounded loosely
+// Architectures other than GPT have other sizes. If a source has rows of GPT only, any other size
+// is doubtful; elsewhere, a size far below that of its attention and feed-forward layers.
 constexpr int kEnoughRows = 3;
 constexpr double kMostRows = 0.8, kFarLess = 0.6;
-constexpr double kFarMore = 64;    // beyond any mixture of experts: one of 1T is 27 dense ones
-constexpr double kInGb = 1.08;     // GB where GiB was meant
-constexpr double kLeastKept = 16;  // bytes of a layer's activations per token and width: half of 34
+constexpr double kFarMore = 64;    // beyond any mixture of experts: one with 1T parameters has 27
+                                   // times its dense size
+constexpr double kInGb = 1.08;     // error of GB instead of GiB
+constexpr double kLeastKept = 16;  // activation bytes of a layer per token and width: half of 34
 
 plan::Model gpt_model(const Record& row) {
   return plan::sized("gpt", "", *row.whole("layers"), *row.whole("hidden"), 1,
                      row.whole("vocab").value_or(0), 0);
 }
 
-// Layers alone; with embeddings; with an output of its own besides.
+// Layers alone; with embeddings; with a separate output head as well.
 std::vector<double> params_by_count(const Record& row) {
   const auto model = gpt_model(row);
   const double layers = static_cast<double>(model.layers) * model.layer_params();
@@ -127,7 +128,7 @@ std::vector<double> params_by_count(const Record& row) {
   return {layers, layers + model.embedding_params(), layers + 2 * model.embedding_params()};
 }
 
-// Billions are 1e9, to some 2^30.
+// Some sources use 1e9 for a billion, some 2^30.
 bool is_label_of(double params, double label) {
   const double slack = kLabel + rounding(label);
   for (const double billion : {1e9, 0x1p30})
@@ -135,8 +136,8 @@ bool is_label_of(double params, double label) {
   return false;
 }
 
-// What stays of activations without recomputation on one GPU that has all layers, in GiB: the
-// least that any framework gets by with.
+// The smallest activation memory of any framework without recomputation on one GPU that has all
+// layers, in GiB.
 std::optional<double> least_activations(const Record& row) {
   if (row.whole("pipeline_parallel") != 1 || row.field_text("recompute") != "false" ||
       row.flag("offload_activations").value_or(false))
@@ -186,7 +187,8 @@ bool has_usual_size(const Record& row) {
 }
 
 void doubt_sizes(Inquiry& inquiry) {
-  std::map<std::string, std::pair<int, int>> usual;  // by source: rows like GPT, all rows
+  std::map<std::string, std::pair<int, int>> usual;  // by source: number of rows with GPT's size,
+                                                     // number of rows
   for (const auto& row : inquiry.rows) {
     if (!says_size(row)) continue;
     auto& [fits, all] = usual[row.source];

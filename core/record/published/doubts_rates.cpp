@@ -13,15 +13,16 @@ namespace {
 
 using record::Record;
 
-constexpr double kSame = 0.01;      // beyond the rounding of the digits
-constexpr double kOtherMean = 0.1;  // of a rate over a whole run, beside the median of steps
-constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // how far other ways to count may be from ours
+constexpr double kSame = 0.01;      // besides the rounding of the digits
+constexpr double kOtherMean = 0.1;  // between a rate over a whole run and the median of steps
+constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // range of other conventions' FLOPs relative
+                                                     // to ours
 
 bool is_whole(double value) {
   return value >= 1 && std::abs(value - std::round(value)) < 0.005 * value;
 }
 
-// What follows from time and size, beside what is said.
+// The TFLOPs computed from time and size, compared with the stated ones.
 struct Check {
   const Record* row = nullptr;
   Rate rate;
@@ -45,7 +46,7 @@ std::vector<Check> checks(const Record& row, const std::vector<Convention>& ways
   return out;
 }
 
-// "8 GPUs or 29.36 s would fit": what would make stated and computed meet.
+// "8 GPUs or 29.36 s would fit": values with which stated and computed TFLOPs would agree.
 std::string readings(const Check& check, bool batch_first) {
   std::vector<std::string> out;
   const double factor = check.factor();
@@ -79,7 +80,7 @@ std::string computed_words(const Check& check) {
                      *check.row->whole("gpus"), check.computed, check.way.words());
 }
 
-// The first other way to count that agrees; "" if none.
+// The first other convention that agrees; "" if none does.
 std::string agreeing(const Record& row) {
   for (const auto& check : checks(row, conventions(row)))
     if (check.agrees()) return check.way.words();
@@ -99,7 +100,7 @@ void doubt_throughput(Inquiry& inquiry, std::size_t i) {
   }
 }
 
-// Time and TFLOPs in each other's column: their product is what it was.
+// True if time and TFLOPs seem to be in each other's column: their product stays the same.
 bool looks_swapped(const Record& row, double peak) {
   return step_time(row) && *stated_tflops(row) > peak && *step_time(row) < peak;
 }
@@ -118,7 +119,7 @@ bool doubt_stated_peak(Inquiry& inquiry, std::size_t i, double peak) {
   return true;
 }
 
-// By the way to count that finds least.
+// Uses the convention with the fewest FLOPs.
 bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Convention>& ways,
                          double peak) {
   const auto& row = inquiry.rows[i];
@@ -150,8 +151,8 @@ void doubt_own_formula(Inquiry& inquiry, std::size_t i, const std::vector<Conven
   inquiry.add(i, "tflops", "tflops_per_gpu, " + nearest.rate.field, reason);
 }
 
-// TFLOPs by a formula that is not ours should be somewhere near to what ours find, if the model is
-// one that ours are made for.
+// TFLOPs by an unknown formula should be roughly those of our formulas, if these apply to the
+// model.
 void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto found = checks(row, conventions(row));

@@ -30,7 +30,7 @@ std::int64_t given_padded_vocab(const Record& row) {
 
 bool recomputes(const Record& row) { return recompute_of(row) == "full"; }
 
-// Samples per second and GPU that the row says or implies.
+// Samples per second and GPU that the row states or implies.
 std::optional<double> samples_per_second(const Record& row) {
   if (row.measured.samples_per_second) return row.measured.samples_per_second;
   const auto seconds = step_time(row), batch = row.field_number("global_batch");
@@ -53,7 +53,7 @@ std::optional<plan::Model> given_model(const Record& row) {
                       row.whole("seq").value_or(kUsualSeq)});
 }
 
-// How far a row's TFLOPs are from its own step time, by one way to count.
+// The relative difference between a row's TFLOPs and those from its step time, by one convention.
 std::optional<double> disagreement(const Record& row, const std::string& formula, Counted counted) {
   const auto model = given_model(row);
   const auto seconds = step_time(row), tflops = stated_tflops(row);
@@ -153,7 +153,7 @@ Peers::Peers(const std::vector<Record>& rows, Of of) {
       tied_.try_emplace({row.source, row.whole("hidden").value_or(0)}, *tied);
   for (const auto& [names, found] : widths) hidden_[names] = statistics::median(found);
   for (const auto& [names, by_way] : errors) {
-    double least = 0.02;  // worse than that, no way to count explains them
+    double least = 0.02;  // beyond this, no convention explains them
     for (std::size_t way = 0; way < by_way.size(); ++way)
       if (!by_way[way].empty() && statistics::median(by_way[way]) < least) {
         least = statistics::median(by_way[way]);
@@ -211,7 +211,8 @@ std::string Convention::words() const {
 }
 
 double rounding(double value) {
-  const auto text = fmt::format("{}", value);  // the shortest that reads back as the same
+  const auto text = fmt::format("{}", value);  // the shortest text that reads back as the same
+                                               // number
   if (value == 0 || text.find('e') != std::string::npos) return 0;
   const auto point = text.find('.');
   const auto decimals = point == std::string::npos ? 0 : text.size() - point - 1;
@@ -262,7 +263,7 @@ std::vector<Convention> conventions(const Record& row) {
 
 std::vector<Convention> own_conventions(const Record& row, const Peers& peers) {
   auto formula = peers.formula(row);
-  if (formula.starts_with("megatron")) formula = "megatron";  // it has several names
+  if (formula.starts_with("megatron")) formula = "megatron";  // it has several variants
   const bool open = formula == "megatron" && row.field_text("recompute").empty();
   const bool recompute = recompute_of(row) == "full";
   auto out = conventions(row);

@@ -38,15 +38,15 @@ bool is_megatron_deepspeed(const Record& row) {
   return lower(row.field_text("framework")).starts_with("megatron-deepspeed");
 }
 
-// From 2022-02-28 on, Megatron-DeepSpeed trains bf16 with an optimizer of its own: it shards the
-// states like ZeRO-1 and sums gradients in fp32, and is said to run "without ZeRO".
+// From 2022-02-28 on, Megatron-DeepSpeed trains bf16 with an optimizer of its own, which shards the
+// states like ZeRO-1 and sums gradients in fp32; tables call that "without ZeRO".
 bool has_bf16_optimizer(const Record& row) {
   return is_megatron_deepspeed(row) && lower(row.field_text("dtype")) == "bf16" &&
          row.origin.date >= "2022-02-28" && row.whole("zero_stage").value_or(0) == 0;
 }
 
-// Plain Megatron of 2021 had no sharded optimizer; Megatron-DeepSpeed ran with ZeRO-1 wherever its
-// tables say a stage, and its memory on data-parallel ranks agrees where they do not.
+// Megatron of 2021 had no sharded optimizer. Megatron-DeepSpeed ran with ZeRO-1 wherever tables
+// state a stage, and where they do not, the memory on data-parallel ranks agrees with it.
 std::int64_t zero_stage_of(const Record& row, std::vector<std::string>& assumed) {
   const bool deepspeed = is_megatron_deepspeed(row);
   if (has_bf16_optimizer(row)) {
@@ -59,7 +59,7 @@ std::int64_t zero_stage_of(const Record& row, std::vector<std::string>& assumed)
   return deepspeed ? 1 : 0;
 }
 
-// Megatron's own runs of the time were fp16; the others took what the GPU does best.
+// Megatron's own runs of that time used fp16; others used the GPU's fastest format.
 std::string dtype_of(const Record& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
   if (row.field("dtype")) return lower(row.field_text("dtype"));
   const bool then = lower(row.field_text("framework")).starts_with("megatron");
@@ -76,8 +76,9 @@ std::string optimizer_of(const Record& row, std::vector<std::string>& assumed) {
   return "adamw";
 }
 
-// DeepSpeed deals what its pattern matches; without a pattern Megatron deals layers. Where that
-// would leave the last stage empty and counting the embeddings comes out even, that was meant.
+// DeepSpeed distributes the layers that match its pattern; without a pattern Megatron distributes
+// layers. If that left the last stage empty, and counting the embeddings gives equal stages, the
+// latter was meant.
 std::string partition_of(const Record& row, std::vector<std::string>& assumed) {
   const auto method = lower(row.field_text("partition_method"));
   if (method.find("embed") != std::string::npos) return "transformer|embedding";
@@ -100,13 +101,13 @@ std::string engine_of(const Record& row) {
   return is_megatron_deepspeed(row) ? "deepspeed" : "megatron";
 }
 
-// DeepSpeed's rows are older than its 0.12.5.
+// Rows of DeepSpeed are older than its version 0.12.5.
 std::string partition_rule(const std::string& engine) {
   if (engine == "nanotron") return "costs";
   return engine == "deepspeed" ? "portions" : "balanced";
 }
 
-// FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's words; HSDP and "inside the node"
+// FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's terms; HSDP and "inside the node" are
 // others'.
 std::string sharding_of(const Record& row) {
   const auto words = lower(row.field_text("sharding"));
@@ -142,13 +143,14 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
     way.settings.emplace_back(name, row.field(name) ? lower(row.field_text(name)) : "none");
 }
 
-// What a run does anyway when a strategy has no such parameter.
+// True for a value that describes what a strategy without this parameter does anyway.
 bool happens_anyway(const std::string& setting, const Value& value) {
   if (setting == "tensor_parallel" || setting == "pipeline_parallel" ||
       setting == "context_parallel" || setting == "expert_parallel" || setting == "interleave")
     return value == Value(std::int64_t{1});
   if (setting == "offload" || setting == "compression") return value == Value(std::string("none"));
-  // Every other strategy has them; a source that has none in its replicas says so of all its rows.
+  // Every other strategy has master weights; a source without them in its replicas has none in all
+  // its rows.
   if (setting == "master_weights") return true;
   return value == Value(false);
 }
@@ -174,7 +176,7 @@ std::string recompute_of(const Record& row) {
   if (cell == "true" || cell == "yes" || cell == "1") return "full";
   if (cell == "false" || cell == "no" || cell == "0") return "none";
   if (!cell.empty()) return cell;
-  // Whoever needs Megatron's parallelism recomputes; the others name it when they do.
+  // Models that need Megatron's parallelism recompute; other sources state it when they do.
   return is_megatron(row) ? "full" : "none";
 }
 
@@ -191,7 +193,7 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   if (way.strategy == "megatron") {
     way.settings.emplace_back("zero_stage", zero_stage);
     const auto engine = engine_of(row);
-    // What Megatron-LM does unless it is told not to; fp16 it sums as it is.
+    // Megatron-LM's default; fp16 gradients are summed in fp16.
     const std::pair<std::string, plan::Value> bf16{"dtype", std::string("bf16")};
     const bool sums_wide = has_bf16_optimizer(row) ||
                            (engine == "megatron" && std::ranges::count(way.settings, bf16) > 0);
@@ -209,7 +211,7 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   const bool own = lower(row.field_text("stack")).starts_with("orch-");  // our own trainer
   if (way.strategy == "deepspeed" || way.strategy == "fsdp" || way.strategy == "ddp")
     way.settings.emplace_back("engine", own ? "orch" : "framework");
-  if (own) way.settings.emplace_back("fused_kernels", true);  // it has no others on a GPU
+  if (own) way.settings.emplace_back("fused_kernels", true);  // on GPUs it has only fused kernels
   return way;
 }
 
@@ -242,7 +244,7 @@ std::string stack_of(const Record& row, const plan::Partition& partition) {
   double least = 0;
   for (const auto& [stack, at] : partition.stacks) {
     if (!contains(stack->frameworks, framework)) continue;
-    // Rows without a date are taken as of today: the newest.
+    // For a row without a date the newest stack is assumed.
     const double years = plan::years_of(stack->date);
     const double off = date > 0 ? std::fabs(years - date) : -years;
     if (!best || off < least) best = stack.get(), least = off;

@@ -17,7 +17,7 @@ bool is(const Partition& partition, const std::string& gpu) {
   return partition.gpu.name == gpu || partition.name == gpu;
 }
 
-// "a100" is any of its kind.
+// "a100" matches any variant.
 std::vector<const Partition*> like(const Cluster& cluster, const std::string& gpu) {
   std::vector<const Partition*> found;
   for (const auto& partition : cluster.partitions)
@@ -28,7 +28,7 @@ std::vector<const Partition*> like(const Cluster& cluster, const std::string& gp
   return exact == found.end() ? found : std::vector{*exact};
 }
 
-// A row that is of nodes with other GPUs, or of more than there are, was not here.
+// A row with other GPUs per node, or with more nodes than the partition has, did not run here.
 bool contradicts(const Record& row, const Partition& partition) {
   return row.whole("gpus_per_node").value_or(partition.gpus_per_node) != partition.gpus_per_node ||
          row.whole("gpus").value_or(0) > partition.gpus_per_node * partition.nodes;

@@ -20,7 +20,7 @@ namespace {
 
 using record::Failure, record::Record, record::State;
 
-// Columns whose cell is not the source's own word.
+// Columns whose cells are not stated by the source itself.
 std::set<std::string> not_said(const Record& said) {
   std::set<std::string> out;
   for (const auto& name : split(said.field_text("inferred"), ';'))
@@ -29,7 +29,7 @@ std::set<std::string> not_said(const Record& said) {
   return out;
 }
 
-// Micro-batches have three columns, by whose table it is.
+// The number of micro-batches can be in one of three columns, depending on the table.
 std::optional<std::int64_t> accumulate_of(const Record& said) {
   for (const auto* name : {"accumulate", "pp_chunks", "grad_accum"})
     if (const auto count = said.whole(name)) return std::max<std::int64_t>(1, *count);
@@ -63,7 +63,7 @@ void complete_fields(const Record& said, Record& out) {
   }
   if (said.field("recompute"))
     out.set("recompute", recompute_of(said), assumed.contains("act_ckpt"));
-  // By definition: DDP shards nothing.
+  // DDP shards nothing by definition.
   if (out.field_text("strategy") == "ddp" && !said.field("zero_stage"))
     out.set("zero_stage", std::int64_t{0}, guessed);
   if (!said.field("params") && knows_size(said)) out.set("params", model_of(said).params(), true);
@@ -102,7 +102,7 @@ void complete_measurement(const Record& said, record::Measurement& out) {
                                                                       : "as published";
 }
 
-// What whoever wrote the table already says of a row.
+// The author's own marks on a row become doubts.
 void doubt_marked(const Record& said, Record& out) {
   if (said.flag("suspect").value_or(false))
     out.doubts.push_back({"suspect", "days_per_100b_tokens", "its table marks the row as suspect"});
@@ -134,7 +134,7 @@ std::string tflops_formula(const Record& record) {
   return tflops.empty() ? "" : tflops.front().convention;
 }
 
-// A log that says how long its steps took ran, however it went on.
+// A log with step times ran, however it ended.
 std::string status_of(const Record& record) {
   if (record.failure == Failure::gpu_memory || record.failure == Failure::host_memory) return "oom";
   if (record.failure == Failure::hang) return "hang";

@@ -21,7 +21,7 @@ namespace {
 using record::Record;
 using Assumed = std::vector<std::string>;
 
-// Fuller than this, a GPU may have run out of memory; emptier, it was the host.
+// If the GPU is fuller than this, it may have run out of memory; otherwise the host did.
 constexpr double kNearlyFull = 0.8;
 
 std::string reason_text(const Error& error) {
@@ -36,7 +36,7 @@ std::string reason_text(const std::vector<Error>& errors) {
   return join(mapped(errors, [](const Error& error) { return reason_text(error); }), "; ");
 }
 
-// A run in the making: the first step that fails leaves its reasons.
+// Builds a run; the first step that fails leaves its reasons.
 struct Maker {
   const Machines& machines;
   const std::vector<plan::StrategyPtr>& strategies;
@@ -93,9 +93,9 @@ struct Maker {
   }
 };
 
-// A step's seconds, from the cell that says it most directly.
+// A step's seconds, from the cell that states it most directly.
 std::optional<double> seconds_of(const Record& row, const plan::Run& run, const Peers& peers) {
-  if (status_of(row) == "oom") return std::nullopt;  // what it managed before is no steady state
+  if (status_of(row) == "oom") return std::nullopt;  // the steps before were not in a steady state
   const auto batch =
       row.field_number("global_batch").value_or(static_cast<double>(run.batch.global_batch));
   if (const auto seconds = step_time(row)) return seconds;
@@ -146,7 +146,7 @@ Result<Sample> sample_of(const Record& row, const Maker& maker) {
   return make_sample(row, std::move(*run), std::move(assumed), maker.peers);
 }
 
-// Why a row says nothing that a prediction could be held against; "" if it does.
+// Why a row has nothing to compare a prediction with; "" if it has.
 std::string says_nothing(const Sample& sample) {
   if (sample.step_seconds || sample.memory_bytes || sample.oom || sample.status == "ok") return "";
   if (sample.status == "failed") return "status: it failed, and no time is given";

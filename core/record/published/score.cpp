@@ -17,7 +17,7 @@ using Rows = std::vector<const Judged*>;
 constexpr double kShrink = 0.3;
 const std::string kApart = " (unexplained)", kAssumed = " (sizes assumed)";
 
-// Behind the name of what is scored on its own.
+// A suffix for the names of samples that are scored separately.
 const std::string& mark_of(const Sample& sample, const std::set<std::string>& apart) {
   static const std::string kNone;
   if (apart.contains(sample.id)) return kApart;
@@ -61,7 +61,7 @@ void score_memory(const Rows& rows, Score& score) {
   if (!errors.empty()) score.memory_mape = mean(errors);
 }
 
-// One choice: a configuration with what it was measured at, once or more often.
+// One choice: a configuration with its measurements.
 struct Choice {
   double predicted = 0;  // seconds per FLOP
   bool fits = true;
@@ -83,14 +83,14 @@ double regret_of(const Rows& rows) {
   }
   const Choice* pick = nullptr;
   double best = std::numeric_limits<double>::infinity();
-  for (const auto& [predicted, choice] : choices) {  // the fastest predicted comes first
+  for (const auto& [predicted, choice] : choices) {  // ordered by prediction, the fastest first
     if (!pick || (!pick->fits && choice.fits)) pick = &choice;
     best = std::min(best, mean(choice.measured));
   }
   return 100 * (mean(pick->measured) / best - 1);
 }
 
-// The rows cut into sets in which a value varies by no more than a share of its smallest.
+// Cuts rows into sets in which a value varies by no more than a given share of its smallest.
 template <class Value>
 std::vector<Rows> cut_by(Rows rows, Value value, double share) {
   std::stable_sort(rows.begin(), rows.end(),
@@ -103,8 +103,8 @@ std::vector<Rows> cut_by(Rows rows, Value value, double share) {
   return sets;
 }
 
-// Sets of rows that are choices between each other; those of one row are none. A batch that does
-// not divide by the ranks is a few samples smaller than it is called.
+// Sets of rows that are alternatives to each other; single rows are left out. A batch that is not
+// divisible by the ranks is a few samples smaller than stated.
 std::vector<Rows> comparable(const Rows& rows) {
   Rows timed;
   for (const auto* row : rows)
@@ -122,7 +122,7 @@ std::vector<Rows> comparable(const Rows& rows) {
   return sets;
 }
 
-// What a source takes from its tables: the rest is scored over all its rows.
+// The scores of a source that are averages over its tables; others are computed over all its rows.
 void average_tables(const std::vector<Score>& tables, Score& source) {
   double weighted = 0, weights = 0;
   std::vector<double> regrets;
@@ -183,7 +183,7 @@ std::optional<double> Score::recall() const { return share(oom_hit, oom_miss); }
 std::optional<double> Score::precision() const { return share(oom_hit, oom_false_alarm); }
 
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.size() < 3) return std::nullopt;  // two are in order or not, and that is no correlation
+  if (a.size() < 3) return std::nullopt;  // two values have an order but no correlation
   const auto x = ranks(a), y = ranks(b);
   const double middle = (static_cast<double>(a.size()) + 1) / 2;
   double xy = 0, xx = 0, yy = 0;

@@ -30,7 +30,7 @@ std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::st
   return "nemotron";
 }
 
-// In our own words: a family of ours, and the flags that make another one of it.
+// One of our families, with the options that describe the named one.
 struct Kind {
   std::string_view family;
   bool rope = false, tied = false;
@@ -72,7 +72,7 @@ std::int64_t rounded(double value, std::int64_t step) {
   return step * std::max<std::int64_t>(1, std::llround(value / static_cast<double>(step)));
 }
 
-constexpr double kWidest = 1e7;  // what a column may say
+constexpr double kWidest = 1e7;  // limit for values computed from columns
 
 template <class T>
 T or_assume(const std::optional<T>& cell, T usual, const char* name,
@@ -83,18 +83,19 @@ T or_assume(const std::optional<T>& cell, T usual, const char* name,
 }
 
 std::int64_t product(std::int64_t a, std::int64_t b, std::int64_t c) {
-  // Each is within its column's limits, the product need not be.
+  // Each factor is within its column's limits, the product may overflow.
   const double real = static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
   return real < 9e18 ? a * b * c : -1;
 }
 
-// Layers and width: as said, as the table's TFLOPs imply, or as usual for so many parameters.
+// Layers and width: as stated, as the table's TFLOPs imply, or as usual for this number of
+// parameters.
 Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t vocab,
                         std::vector<std::string>& assumed) {
   const auto tp = row.whole("tensor_parallel"), pp = row.whole("pipeline_parallel");
   const auto layers = row.whole("layers"), hidden = row.whole("hidden");
   const auto params = row.field_number("params");
-  const bool cut = !is_megatron(row) || (tp && pp);  // how is said
+  const bool cut = !is_megatron(row) || (tp && pp);  // the layout is stated
   if (!layers && !hidden && params && cut) {
     const auto sizes = usual_sizes(*params, vocab, tp.value_or(1), pp.value_or(1));
     assumed.push_back(fmt::format("{} layers {} wide, as usual for {:g}B parameters", sizes.layers,
@@ -120,7 +121,7 @@ plan::Model shaped(const Record& row, const Sizes& sizes, std::vector<std::strin
   const auto name = family_of(row, sizes, assumed);
   const auto kind = kind_of(name);
   const auto* family = plan::find_family(kind.family);
-  if (!family) family = plan::find_family("gpt");  // a word that is none is told elsewhere
+  if (!family) family = plan::find_family("gpt");  // an unknown family is reported elsewhere
   auto model =
       plan::complete(*family, [&](Field field) { return size_of(row, sizes, kind, field); });
   model.name = row.id;
@@ -136,7 +137,7 @@ Sizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64
   constexpr double kWide = 128;
   const auto words = static_cast<double>(vocab);
   double layers = std::cbrt(params / (12 * kWide * kWide));
-  for (int turn = 0; turn < 8; ++turn) {  // what the words take is not in the layers
+  for (int turn = 0; turn < 8; ++turn) {  // embeddings take parameters from the layers: iterate
     const double left = std::max(params / 2, params - words * kWide * layers);
     layers = std::cbrt(left / (12 * kWide * kWide));
   }
@@ -207,7 +208,7 @@ Result<plan::Batch> batch_of(const Record& row, const plan::Layout& layout,
   batch.global_batch = product(batch.micro_batch, batch.accumulate, layout.data_parallel);
   const auto said = global.value_or(batch.global_batch);
   const auto missing = said - batch.global_batch;
-  // 2048 samples on 6 ranks are 341 each: what does not divide is left out, as the trainers do.
+  // 2048 samples on 6 ranks are 341 each: the remainder is dropped, as trainers do.
   if (batch.global_batch < 0 || missing < 0 || missing >= std::max<std::int64_t>(shared, 1) ||
       missing > said / 20)
     return Error{"gbs",

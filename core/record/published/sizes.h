@@ -9,25 +9,25 @@
 
 namespace orch::published {
 
-// The sizes that every row says or that were found for it.
+// The sizes that every row states or that were computed for it.
 struct Sizes {
   std::int64_t layers = 0, hidden = 0, heads = 1, vocab = 0, seq = 0;
 };
 
-// A row's model: of the family that it names, or that its sizes show. An MLP that is not four times
-// as wide as the model is a gated one (llama); fewer heads of keys and values with a plain MLP are
-// nemotron's. Of mpt and nemotron nothing has a bias. What was guessed is added to assumed.
+// A row's model, of the family that it names or that its sizes imply. An MLP that is not four times
+// as wide as the model is a gated one (llama); fewer key-value heads with a plain MLP imply
+// nemotron. mpt and nemotron have no biases. Guesses are added to assumed.
 plan::Model shaped(const record::Record& row, const Sizes& sizes,
                    std::vector<std::string>& assumed);
 plan::Model shaped(const record::Record& row, const Sizes& sizes);
 
 // Layers and width of a model of which only the number of parameters is known: 128 times as wide as
-// it has layers, as GPT-3's 175B is, and GPT-2's and BLOOM's sizes are within a half; in steps of
-// 128 x tp and of pp.
+// it has layers, which is right for GPT-3's 175B and within a half for GPT-2's and BLOOM's sizes;
+// in steps of 128 x tp and of pp.
 Sizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64_t pp);
 
-// A row's model, layout and batch, with what is missing filled in where other cells decide it or
-// where there is a habit; the latter is added to assumed. An error says what cannot be known.
+// A row's model, layout and batch. Missing values are filled in from other cells, or from a habit;
+// the latter is added to assumed. An error names what cannot be determined.
 Result<plan::Model> model_of(const record::Record& row, const Peers& peers,
                              std::vector<std::string>& assumed);
 Result<plan::Layout> layout_of(const record::Record& row, std::vector<std::string>& assumed);

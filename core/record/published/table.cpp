@@ -58,7 +58,7 @@ Record read_row(const CsvRecord& cells, const std::vector<int>& places, const st
     doubt("id", {"is empty", "name the row"});
     row.id = fmt::format("line {}", cells.line);
   }
-  // What has no source is its file's, and what has no table is of one.
+  // A row without a source gets the file's name, one without a table the source's.
   if (row.source.empty()) row.source = std::filesystem::path(file).stem().string();
   if (row.table.empty()) row.table = row.source;
   return row;
@@ -104,7 +104,7 @@ Result<std::vector<Record>> parse_rows(std::string_view text, const std::string&
   if (auto errors = check_columns(*csv, file); !errors.empty()) return errors;
   std::vector<int> places;
   for (const auto& column : columns()) {
-    const auto place = csv->column(column.name);  // or as experiments call it
+    const auto place = csv->column(column.name);  // or its name in experiments
     places.push_back(place >= 0 || column.field.empty() ? place : csv->column(column.field));
   }
   std::vector<Record> rows;

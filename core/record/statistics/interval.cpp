@@ -12,9 +12,10 @@
 namespace orch::statistics {
 namespace {
 
-constexpr std::size_t kOrderStatistics = 6;  // of fewer, even the extremes cover less than 95 %
+constexpr std::size_t kOrderStatistics = 6;  // for fewer values, even the extremes cover less than
+                                             // 95 %
 
-double deviation(const std::vector<double>& values) {  // at least two
+double deviation(const std::vector<double>& values) {  // needs at least two
   const double middle = mean(values);
   double squares = 0;
   for (const double value : values) squares += (value - middle) * (value - middle);
@@ -32,7 +33,7 @@ std::vector<double> logarithms(std::vector<double> values) {
   return values;
 }
 
-// The correlation of neighbours by their ranks, which one step of a thousand seconds cannot hide.
+// The rank correlation of neighbours, which a single step of a thousand seconds cannot distort.
 double neighbours(const std::vector<double>& values) {
   const auto rank = ranks(values);
   const auto n = static_cast<double>(values.size());
@@ -45,16 +46,17 @@ double neighbours(const std::vector<double>& values) {
   return alone > 0 ? both / alone : 0;
 }
 
-// As many independent values as these are worth. A correlation within a standard error of nothing
-// (1 / sqrt(n)) is nothing: otherwise half of all independent series would be corrected.
+// The number of independent values that these are equivalent to. A correlation within its standard
+// error (1 / sqrt(n)) counts as zero: otherwise half of all independent series would be corrected.
 double independent(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   if (values.size() < kOrderStatistics) return n;
-  const double r = std::min(neighbours(values) + 1 / n, 0.99);  // it is biased by -1 / n
+  const double r = std::min(neighbours(values) + 1 / n, 0.99);  // the estimate is biased by -1 / n
   return r > 1 / std::sqrt(n) ? std::max(2.0, n * (1 - r) / (1 + r)) : n;
 }
 
-// The greatest k so that the k-th of n values lies above the median with at most 2.5 %.
+// The greatest k for which the k-th of n values is above the median with a probability of at most
+// 2.5 %.
 std::size_t lower_rank(std::size_t n) {
   namespace policies = boost::math::policies;
   using Upwards = policies::policy<policies::discrete_quantile<policies::integer_round_up>>;
@@ -62,8 +64,8 @@ std::size_t lower_rank(std::size_t n) {
   return static_cast<std::size_t>(boost::math::quantile(below, 0.025));
 }
 
-// Order statistics of n sorted values that are worth `worth` independent ones: as far from the
-// middle, as a share of all, as the ranks of so few.
+// Order statistics of n sorted values that are equivalent to `worth` independent ones: the same
+// quantiles as for that many values.
 void order_limits(const std::vector<double>& sorted, double worth, Interval& out) {
   const auto n = static_cast<double>(sorted.size());
   const auto few = std::floor(worth);
@@ -74,7 +76,7 @@ void order_limits(const std::vector<double>& sorted, double worth, Interval& out
   out.high = sorted[sorted.size() - rank];
 }
 
-// The standard deviation of the median of so many normal values over that of their mean.
+// The ratio of the standard deviation of the median of n normal values to that of their mean.
 double against_mean(std::size_t n) {
   constexpr std::array<double, 6> kExact = {1, 1, 1, 1.1602, 1.0922, 1.1976};
   return n < kExact.size() ? kExact[n] : std::sqrt(std::acos(-1.0) / 2);
@@ -86,13 +88,13 @@ void student_limits(const std::vector<double>& values, double worth, Interval& o
                        against_mean(values.size()) / std::sqrt(worth);
   const double reach = student_t(0.975, worth - 1) * error;
   const double high = positive ? out.value * std::exp(reach) : out.value + reach;
-  if (!std::isfinite(high)) return;  // 1e-300 and 1e300: nothing is known
+  if (!std::isfinite(high)) return;  // unknown for extreme ratios such as 1e-300 to 1e300
   out.low = positive ? out.value * std::exp(-reach) : out.value - reach;
   out.high = high;
 }
 
-// Many values that are alike say little of how they are spread, but of six or more some are on
-// either side of the median: the limits need not go beyond what was seen.
+// Correlated values show little of their spread, but among six or more some are on either side of
+// the median: the limits need not exceed the observed range.
 void keep_within(const std::vector<double>& values, Interval& out) {
   if (!out.has_limits()) return;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -100,7 +102,7 @@ void keep_within(const std::vector<double>& values, Interval& out) {
   out.high = std::min(*out.high, *most);
 }
 
-// How far the limits are from the value, in logarithms.
+// The distance of the limits from the value, in logarithms.
 double below(const Interval& i) { return std::log(i.value / *i.low); }
 double above(const Interval& i) { return std::log(*i.high / i.value); }
 

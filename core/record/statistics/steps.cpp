@@ -20,21 +20,21 @@ std::vector<double> seconds_of(Steps::const_iterator from, Steps::const_iterator
   return out;
 }
 
-// The distance from the median beyond which a value is odd.
+// The distance from the median beyond which a value is an outlier.
 double reach(const std::vector<double>& values, double middle, double least_share) {
   return std::max(kSpreads * spread(values), least_share * std::abs(middle));
 }
 
-// What is left out, and why.
+// The steps that are left out, by reason.
 struct Dropped {
   std::vector<std::int64_t> first;  // after a start
-  std::vector<std::int64_t> slow;   // right after those
-  std::size_t ignored = 0;          // without a time
+  std::vector<std::int64_t> slow;   // right after the first ones
+  std::size_t ignored = 0;          // number without a time
 
   std::size_t warmup() const { return first.size() + slow.size(); }
 };
 
-// The end of the slow steps after the first of a start; from there on the steps count.
+// The end of the slow steps after the first of a start; from there on steps count.
 Steps::const_iterator warm(Steps::const_iterator first, Steps::const_iterator end) {
   const auto most = std::max<std::ptrdiff_t>(1, (end - first) / 2);
   const auto later = seconds_of(first + (end - first) / 2, end);
@@ -122,7 +122,7 @@ StepTimes step_times(const std::vector<TimedStep>& all) {
     return out;
   }
   auto used = warmed_up(steps, dropped);
-  if (used.empty()) {  // each is the first after a start: slow ones are better than none
+  if (used.empty()) {  // if each is the first after a start, slow ones are better than none
     used = steps;
     dropped = {};
   }
