@@ -15,8 +15,7 @@ struct Error {
   std::string fact;
   std::string fix;  // may be empty
 
-  // "place: fact
-  //   fix", without the parts that are empty; a very long part is cut.
+  // "place: fact\n  fix", without the parts that are empty; a very long part is cut.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };

@@ -115,8 +115,8 @@ Flags rendered_flags(const std::vector<Word>& argv) {
   return flags;
 }
 
-// Adds the user's arguments. One that repeats a field is refused: it is undefined which of the two
-// wins. Most parsers accept an abbreviated flag, so abbreviations are refused too.
+// Adds the user's arguments. One that sets a flag which a field determines is refused: it is
+// undefined which of the two wins. Most parsers accept abbreviated flags, so those are refused too.
 void add_args(const plan::Run& run, const Flags& fields, Launch& launch) {
   const auto flags = rendered_flags(launch.argv);
   Flags owned;

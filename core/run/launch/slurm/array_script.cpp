@@ -20,8 +20,7 @@ bool is_the_runs_own(std::string_view line) {
   return false;
 }
 
-// Quotes text for bash in one line: a script that contains "\r
-// " is refused.
+// Quotes text for bash in one line: a script that contains "\r\n" is refused.
 std::string quote(const std::string& text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::ranges::none_of(text, is_control)) return shell_quote(text);
