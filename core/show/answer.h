@@ -17,7 +17,7 @@
 #include "core/show/chart.h"
 #include "core/show/screen.h"
 
-// What a verb answers: tables, charts and sentences, which one room shows on a terminal, as
+// The answer of a verb: tables, charts and sentences, which this folder prints on a terminal, as
 // Markdown, as CSV and as JSON.
 namespace orch::show {
 
@@ -25,14 +25,14 @@ using plan::Value;
 
 enum class Mark { none, good, warning, bad };
 
-// A value for programs, and a text for people.
+// A value for programs, and its text for people.
 struct Cell {
-  Value value = {};  // nothing: not known
+  Value value = {};  // nothing: unknown
   Value low = {}, high = {};
   std::string text = {};
 
   Cell() = default;
-  // One text for both.
+  // Value and text are the same string.
   Cell(std::string said) : value(said), text(std::move(said)) {}
   Cell(const char* said) : Cell(std::string(said)) {}
   Cell(std::string_view said) : Cell(std::string(said)) {}
@@ -47,29 +47,31 @@ struct Cell {
 };
 
 struct Column {
-  std::string name = {};   // for programs; empty: people alone see it
-  std::string title = {};  // for people; empty: programs alone see it
-  int rank = 0;            // the highest goes first on a narrow screen, 0 always stays
+  std::string name = {};   // for programs; empty: for people only
+  std::string title = {};  // for people; empty: for programs only
+  int rank = 0;            // the highest is dropped first on a narrow screen, 0 never
   std::function<Cell(std::size_t row)> cell = {};
-  std::string range = {};  // its limits are range_low and range_high
-  bool shared = false;     // on a terminal, said once above the table where all rows have the same
-  bool gives_way = false;  // cut where nothing else can be left out
+  std::string range = {};  // its limits are columns range_low and range_high
+  bool shared = false;     // on a terminal: if all rows have the same value, it is printed once
+                           // above the table
+  bool gives_way = false;  // may be cut where nothing else can be left out
 };
-inline constexpr int kBelow = -1;  // the rank of a last column that goes below its row
+inline constexpr int kBelow = -1;  // rank of a last column that is printed below its row
 
 struct Table {
-  std::string name = {};   // in JSON; empty: people alone see it
+  std::string name = {};   // in JSON; empty: for people only
   std::string title = {};  // a heading
   std::vector<Column> columns = {};
   std::size_t rows = 0;
   std::vector<std::string> above = {};                 // lines
-  std::optional<std::vector<std::size_t>> first = {};  // the rows that a terminal has; none: all
-  std::string others = {};                             // what is said of those that it has not
+  std::optional<std::vector<std::size_t>> first = {};  // indices of the rows on a terminal; none:
+                                                       // all
+  std::string others = {};                             // text about the rows that a terminal omits
   std::string below = {};                              // lines
   std::function<Mark(std::size_t row)> mark = {};
 };
 
-// A sentence, or some lines. Its kind is for programs: "answer", "sure", "warnings".
+// A sentence, or several lines. `kind` is for programs: "answer", "sure", "warnings".
 struct Finding {
   std::string kind;
   std::string text;
@@ -84,7 +86,7 @@ struct Findings {
 // Names and values.
 struct Details {
   std::string name = {};   // in JSON
-  std::string title = {};  // empty: programs alone see it
+  std::string title = {};  // empty: for programs only
   std::vector<std::pair<std::string, Value>> pairs = {};
 };
 
@@ -96,7 +98,7 @@ struct Answer {
   std::vector<Section> sections = {};
 };
 
-// The columns of a table whose rows are these: its own, or others that outlive it.
+// The columns of a table with these rows, owned or borrowed (then they must outlive it).
 template <class Row>
 class Columns {
  public:
@@ -107,13 +109,13 @@ class Columns {
   explicit Columns(std::vector<const Row*> rows)
       : held_(std::make_shared<Held>(Held{{}, std::move(rows)})) {}
 
-  template <class Read>  // what a cell is made of, for a const Row&
+  template <class Read>  // makes a cell's content from a const Row&
   Column& add(std::string name, std::string title, int rank, Read read) {
     return all_.emplace_back(
         Column{std::move(name), std::move(title), rank, reader(std::move(read))});
   }
   Column& add(Column column) { return all_.emplace_back(std::move(column)); }
-  // For programs alone.
+  // A column for programs only.
   template <class Read>
   Column& add(std::string name, Read read) {
     return add(std::move(name), "", 0, std::move(read));
@@ -145,24 +147,24 @@ class Columns {
   std::vector<Column> all_;
 };
 
-// In pieces, as it is made: 200,000 runs have 600 MB of JSON.
+// Prints in pieces: 200,000 runs have 600 MB of JSON.
 using Print = std::function<void(const std::string&)>;
 
-// The same without what people, or programs, see of it.
+// Copies without the parts that only people, or only programs, see.
 Table for_programs(Table table);
 Table for_people(Table table);
-// Of texts whose first row is the head, for people alone.
+// A table of strings, the first row is the header; for people only.
 Table table_of(std::string title, Rows rows);
 
-// For people: on a terminal or, where the screen says so, as Markdown.
+// For people: for a terminal or, if the screen asks for it, as Markdown.
 std::string text(const Answer& answer, const Screen& screen);
 std::string text(const Table& table, const Screen& screen);
-// The first table that has a name; of an answer without one, its names and values.
+// The first table that has a name; without one, the names and values of Details.
 void print_csv(const Answer& answer, const Print& print);
 // {"schema": 1, "name": …, each table by its name as a list of objects, "findings": […]}
 void print_json(const Answer& answer, const Print& print);
 
-// "json", "csv", or else for people, as one text.
+// "json", "csv", or any other format for people, as one string.
 std::string text_as(std::string_view format, const Answer& answer, const Screen& screen);
 
 }  // namespace orch::show

@@ -33,7 +33,7 @@ std::vector<std::size_t> rows_shown(const Table& table, const Screen& screen) {
   return all;
 }
 
-// What is the same in every row: "model 104B".
+// A value that all rows share: "model 104B".
 std::string same_in_all(const Column& column, std::size_t rows) {
   if (!column.shared || rows < 2) return "";
   const auto first = column.cell(0).text;
@@ -42,7 +42,7 @@ std::string same_in_all(const Column& column, std::size_t rows) {
   return first.empty() ? "" : column.title + " " + first;
 }
 
-// The columns for people in which something stands; those that say the same of all rows are told.
+// The columns for people that are not empty; shared values are returned in a list instead.
 std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& rows,
                            std::vector<std::string>& told) {
   std::vector<Filled> out;
@@ -59,7 +59,8 @@ std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& r
   return out;
 }
 
-// As many columns as the screen has room for, once what gives way has two fifths of it.
+// Drops columns until the screen has room, where a column that can be cut gets two fifths of the
+// width.
 void leave_out(std::vector<Filled>& columns, const Screen& screen) {
   const auto rank = [](const Filled& filled) { return filled.column->rank; };
   const auto width = [&] {
@@ -112,7 +113,7 @@ std::string_view code(Mark mark) {
   return mark == Mark::good ? "32" : mark == Mark::warning ? "33" : mark == Mark::bad ? "31" : "0";
 }
 
-// A line of the grid for each row: only where no row goes on below itself.
+// A line between rows, unless a row continues below itself.
 std::string colored(const std::string& text, const Table& table,
                     const std::vector<std::size_t>& rows, const Screen& screen) {
   const auto lines = split(text, '\n');
@@ -158,7 +159,7 @@ std::string text(const Findings& findings, const Screen& screen) {
   return out;
 }
 
-// A chart is drawn on a page; here it is its finding.
+// A chart is drawn only on a page; here its finding is printed.
 std::string text(const Chart& chart, const Screen& screen) {
   return chart.finding.empty() ? ""
                                : heading(chart.title, screen) + paragraphs(chart.finding, screen);

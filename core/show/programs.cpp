@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBlock = 64 << 10;  // so much at once
+constexpr std::size_t kBlock = 64 << 10;  // bytes per call of print
 
 CsvCell csv_cell(const Value& value) {
   constexpr int kDigits = 10;
@@ -22,7 +22,7 @@ CsvCell csv_cell(const Value& value) {
   return {};
 }
 
-// JSON has no word for what is not a number.
+// JSON cannot represent infinity and NaN.
 Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json json_value(const Value& value) {
@@ -33,7 +33,7 @@ Json json_value(const Value& value) {
   return {};
 }
 
-template <class Put>  // (name, value)
+template <class Put>  // called with (name, value)
 void for_each_value(const Column& column, const Cell& cell, Put put) {
   put(column.name, cell.value);
   if (column.range.empty()) return;
@@ -51,24 +51,24 @@ Json row_json(const Table& table, std::size_t row) {
   return out;
 }
 
-// Indented by that number of columns. Texts of users may hold anything; what is not UTF-8 is
-// replaced, never thrown at them.
+// Indented by that number of columns. Users' texts may contain any bytes; invalid UTF-8 is
+// replaced, without an exception.
 std::string dumped(const Json& json, std::size_t columns) {
   std::string out;
   for (const char c : json.dump(2, ' ', false, Json::error_handler_t::replace)) {
     out += c;
-    if (c == '\n') out.append(columns, ' ');  // strings have no raw line breaks
+    if (c == '\n') out.append(columns, ' ');  // raw line breaks occur only between tokens
   }
   return out;
 }
 
-// An object that is printed while it is made: lists of it may be longer than there is memory for.
+// An object that is printed while it is made: its lists may be longer than memory allows.
 class Document {
  public:
   explicit Document(const Print& print) : print_(print) {}
 
   void add(const std::string& name, const Json& value) { text_ += begin(name) + dumped(value, 2); }
-  template <class Item>  // Json(std::size_t)
+  template <class Item>  // called with a std::size_t, returns Json
   void add_list(const std::string& name, std::size_t count, Item item) {
     text_ += begin(name) + "[";
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,7 +97,7 @@ const Table* first_table(const Answer& answer) {
 
 }  // namespace
 
-// An answer without a table has names and values, or nothing.
+// Without a table, the answer's names and values, or nothing.
 static std::string details_csv(const Answer& answer) {
   CsvWriter out;
   out.row({"name", "value"});

@@ -15,7 +15,7 @@ bool is_number(std::string_view text) {
          (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' || text[0] == '+');
 }
 
-// A column is numeric when everything below its head is.
+// A column is numeric if all its cells below the header are.
 std::vector<bool> numeric_columns(const Rows& rows) {
   std::vector<bool> numeric(rows.front().size(), rows.size() > 1);
   for (std::size_t i = 1; i < rows.size(); ++i)
@@ -37,7 +37,7 @@ std::string pad(const std::string& text, std::size_t width, bool right) {
   return right ? blanks + text : text + blanks;
 }
 
-// Where the text of a line begins: "      18  heads: ..." has its count before it.
+// The column where the text of a line begins: "      18  heads: ..." has a count before it.
 std::size_t text_start(const std::string& line) {
   const auto gap = line.rfind("  ", 8);
   return gap == std::string::npos ? 0 : std::min(gap + 2, line.size());
@@ -114,7 +114,7 @@ std::string wrap(std::string_view text, const Screen& screen) {
   for (const auto& line : split(text, '\n')) {
     const auto indent = text_start(line);
     std::string current = line.substr(0, indent);
-    bool empty = true;  // no word yet on this line
+    bool empty = true;  // no word on this line yet
     for (const auto& word : split(line.substr(indent), ' ')) {
       if (!empty && display_width(current) + 1 + display_width(word) > screen.width) {
         out += current + "\n";
@@ -126,7 +126,7 @@ std::string wrap(std::string_view text, const Screen& screen) {
     }
     out += current + "\n";
   }
-  out.pop_back();  // split() gives one line more than there are line ends
+  out.pop_back();  // split() returns one line more than there are line ends
   return out;
 }
 
@@ -141,7 +141,7 @@ std::string grid(const Rows& rows, const Screen& screen) {
     std::string line, below;
     for (std::size_t c = 0; c < width.size(); ++c) {
       if (c) line += "  ";
-      // A last column of text gives way to a line of its own when the screen is too narrow.
+      // A last text column moves to separate lines if the screen is too narrow.
       if (c < last || numeric[c] || screen.width == 0 ||
           display_width(line) + display_width(rows[i][c]) <= screen.width)
         line += pad(rows[i][c], width[c], numeric[c]);

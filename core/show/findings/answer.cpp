@@ -7,8 +7,8 @@
 #include "core/base/units.h"
 #include "core/show/findings/compared.h"
 
-// The answer of a comparison. Where GPUs differ it is said per GPU first, as more of them are
-// faster without being better.
+// The answer of a comparison. If numbers of GPUs differ, the result per GPU comes first, because
+// more GPUs are faster without being better.
 namespace orch::findings {
 namespace {
 
@@ -24,8 +24,8 @@ bool gpus_differ(const Comparison& c, const Against& against) {
   return compare::standing_of(c.differences, "gpus", against.group) == Standing::differs;
 }
 
-// The metric of two groups: GPU-hours where GPUs differ, else what groups are ordered by, else the
-// first that compares.
+// The metric for comparing two groups: GPU-hours if the numbers of GPUs differ, else the metric
+// that groups are ordered by, else the first that both have.
 const Metric* metric_of(const Comparison& c, const Against& against) {
   const auto* ordered = compare::headline(c);
   const Metric* found = nullptr;
@@ -42,7 +42,7 @@ const Judgement& judgement_of(const Comparison& c, const Against& against, const
   return against.judgements[static_cast<std::size_t>(metric - c.metrics.data())];
 }
 
-// "16 GPUs against 8", "params 7B against 13B": what tells the two apart before all else.
+// "16 GPUs against 8", "params 7B against 13B": the most important differences.
 Names sizes_text(const Comparison& c, std::size_t group) {
   Names out;
   const auto add = [&](const std::string& field) {
@@ -63,7 +63,7 @@ Names sizes_text(const Comparison& c, std::size_t group) {
   return out;
 }
 
-// "95 %: 1.21 to 1.38", of the ratio as it is said.
+// "95 %: 1.21 to 1.38", for the ratio as it is printed.
 std::string limits_text(const Judgement& judgement) {
   const auto& ratio = *judgement.ratio;
   if (!ratio.has_limits()) return "";
@@ -102,7 +102,7 @@ std::string values_text(const Metric& metric, const compare::Value& value,
   return text(value) + " against " + text(base) + " " + metric.title;
 }
 
-// A token of another model is other work: what the GPUs do of it.
+// A token of a larger model is more work, so the FLOP/s of the GPUs are compared as well.
 std::string work_text(const Comparison& c, const Against& against) {
   if (!contains(against.unequal, compare::Unequal::models)) return "";
   for (const auto& metric : c.metrics)
@@ -131,7 +131,7 @@ std::string groups_text(const Comparison& c, const Against& against, const Lead&
   return out + work_text(c, against) + ".";
 }
 
-// "on 8 and 16 GPUs", where that is what tells the pairs from each other.
+// "on 8 and 16 GPUs", if the pairs differ in that.
 std::string places_text(const compare::LikeForLike& pairs) {
   Names counts;
   for (const auto& twins : pairs.pairs)

@@ -10,17 +10,17 @@
 #include "core/plan/vocabulary.h"
 #include "core/show/findings/compared.h"
 
-// What differs, and what of it can explain a result.
+// Which fields differ, and which of them can explain a result.
 namespace orch::findings {
 namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::size_t kValues = 6;  // of a field, in a text
-constexpr std::size_t kCauses = 8;  // by their names; the others are counted
+constexpr std::size_t kValues = 6;  // per field, in a text
+constexpr std::size_t kCauses = 8;  // listed by name; the others are counted
 
-// "gpus 8 → 32 (with it data_parallel 8 → 32, nodes 1 → 4)": what comes with several causes is
-// said once.
+// "gpus 8 → 32 (with it data_parallel 8 → 32, nodes 1 → 4)": a consequence of several causes is
+// listed once.
 std::string cause_text(const Comparison& c, const std::string& cause, std::size_t group,
                        std::set<std::string>& said) {
   Names with;
@@ -36,7 +36,7 @@ Names cause_texts(const Comparison& c, const compare::Explanation& e, std::size_
   for (const auto& cause : e.causes)
     if (out.size() < kCauses && plan::find_term(cause) != nullptr)
       out.push_back(cause_text(c, cause, group, said));
-  if (out.empty() && e.causes.size() == 1)  // the only one, though it is not known
+  if (out.empty() && e.causes.size() == 1)  // the only cause, even if its effect is unknown
     out.push_back(cause_text(c, e.causes.front(), group, said));
   return out;
 }

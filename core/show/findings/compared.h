@@ -7,38 +7,37 @@
 
 #include "core/show/compare/compare.h"
 
-// What a comparison comes to, in sentences: facts in, texts out. All of them speak in one
-// direction, of a group against the first one. Names and values are taken from records as they are:
-// who shows a text makes it printable.
+// The results of a comparison as sentences. All of them compare a group with the first one. Names
+// and values are taken from records unchanged: the caller must make them printable.
 namespace orch::findings {
 
 using compare::Against;
 using compare::Comparison;
 
-// A group as one speaks of it: fsdp of "strategy=fsdp", a file without its folders.
+// The name of a group in sentences: fsdp for "strategy=fsdp", a file without its folders.
 std::string spoken(const Comparison& comparison, std::size_t group);
 
-// What the first sentence is of: pairs of records that differ in nothing else, the best of
-// mixtures, or all of both.
+// What the first sentence compares: pairs of records that differ in nothing else, the best of mixed
+// groups, or all records of both.
 struct Lead {
   enum class By { nothing, pairs, best, groups };
   By by = By::nothing;
   const compare::Judgement* judgement = nullptr;
   const compare::LikeForLike* pairs = nullptr;
   const compare::BestAgainst* best = nullptr;
-  const compare::Metric* metric = nullptr;  // of groups
+  const compare::Metric* metric = nullptr;  // points into the groups
   compare::Aspect aspect = compare::Aspect::speed;
 };
 Lead lead_of(const Comparison& comparison, const Against& against);
 
-// What the two come to, with what differs between them in GPUs, sequence and model.
+// The result, with the differences in GPUs, sequence length and model.
 std::string answer_text(const Comparison& comparison, const Against& against);
-// What is to be said against that; empty: nothing.
+// Reasons to doubt the answer; empty: none.
 std::string sure_text(const Comparison& comparison, const Against& against);
-// What can explain it: settings that orch knows by their names, the others by their number.
+// Possible explanations: settings that orch knows by name, others by number.
 std::string causes_text(const Comparison& comparison, const Against& against);
 
-// On all of it: sizes, mixtures, what was left out or counted once.
+// Notes on the whole: sizes, mixed groups, records left out or counted once.
 std::vector<std::string> notes(const Comparison& comparison);
 // "b7b-0020: tflops is doubtful: 88 TFLOPs do not follow from the time".
 std::vector<std::string> doubts(const Comparison& comparison);
@@ -51,12 +50,12 @@ std::string said_text(const compare::Said& said);
 // "zero_stage 1 → 3".
 std::string change_text(const compare::Difference& difference, std::size_t group);
 
-// "2.31 (2.3 to 2.33)", in the unit that people read.
+// "2.31 (2.3 to 2.33)", in the unit of display.
 std::string interval_text(const compare::Metric& metric, const statistics::Interval& interval);
-// "258 (249 to 350, range of 3)", nothing where it was not measured; "?" after a doubtful one.
+// "258 (249 to 350, range of 3)", empty if it was not measured; "?" after a doubtful value.
 std::string measured_text(const compare::Metric& metric, const compare::Value& value);
 
-// What a ratio is of.
+// The words for a ratio.
 struct Comparative {
   std::string_view verb, better, worse, same;
 };
@@ -65,10 +64,10 @@ Comparative comparative_of(const compare::Metric& metric);
 std::string times_text(double factor);
 // "1.36x faster (1.33 to 1.39)", "1.36x slower", "as fast to within 0.5 %".
 std::string ratio_text(const statistics::Interval& ratio, const Comparative& words);
-// Why a verdict is what it is: "single values: no interval"; empty: there is nothing to say.
+// The reason of a verdict: "single values: no interval"; empty: none needed.
 std::string reason_text(const Comparison& comparison, const compare::Judgement& judgement,
                         std::size_t group);
-// "1.36x faster (1.33 to 1.39)", "no detectable difference: 1.02x faster", as a cell has it.
+// "1.36x faster (1.33 to 1.39)", "no detectable difference: 1.02x faster", for a cell.
 std::string judgement_text(const Comparison& comparison, const compare::Judgement& judgement,
                            const compare::Metric& metric, std::size_t group);
 

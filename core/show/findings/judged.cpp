@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/show/findings/compared.h"
 
-// A metric in words: its values, its ratio, and why the verdict is what it is.
+// A metric in words: its values, its ratio, and the reason of the verdict.
 namespace orch::findings {
 namespace {
 

@@ -30,7 +30,7 @@ std::string why_not_text(const Losses& losses) {
                      range(losses.other));
 }
 
-// Of the losses that are numbers.
+// Over the losses that are numbers.
 std::string numbers_text(const Losses& losses) {
   if (losses.why_not != Losses::Why::aligned)
     return "the losses cannot be aligned: " + why_not_text(losses);

@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/show/findings/compared.h"
 
-// How sure an answer is, and what is to be said of the groups.
+// How certain an answer is, and notes on the groups.
 namespace orch::findings {
 namespace {
 
@@ -16,7 +16,7 @@ using compare::Fate, compare::Kind, compare::Reason, compare::Sizing, compare::S
 using record::Failure;
 using Names = std::vector<std::string>;
 
-// The answer has the numbers of GPUs.
+// The answer itself has the numbers of GPUs.
 const std::map<Unequal, std::string_view> kUnequal{
     {Unequal::models, "the models differ: this is not a comparison of equals"},
     {Unequal::sequences,
@@ -25,7 +25,7 @@ const std::map<Unequal, std::string_view> kUnequal{
     {Unequal::recomputation,
      "recomputation differs: TFLOPs that count it go up without more speed"}};
 
-// Of what an answer has to say first, what only one of the two says.
+// Important fields that only one of the two groups states.
 Names half_said(const Comparison& c, std::size_t group) {
   const auto is_half = [&](std::string_view field) {
     return compare::standing_of(c.differences, field, group) == Standing::one_sided;
@@ -72,7 +72,7 @@ Names pairs_weaknesses(const compare::LikeForLike& all) {
   return out;
 }
 
-// What the numbers of an answer rest on.
+// The data that an answer is based on.
 Names numbers_text(const Comparison& c, const Against& against, const Lead& lead) {
   Names out;
   const auto& judgement = *lead.judgement;
@@ -131,7 +131,7 @@ std::string sizing_text(const Comparison& c) {
       sizing.record);
 }
 
-// Why groups have no estimate, once where it is the same for all.
+// Why groups have no estimate, once if the reason is the same for all.
 void add_unestimated(const Comparison& c, Names& out) {
   std::vector<std::pair<std::string, Names>> groups;  // by reason
   for (std::size_t g = 0; g < c.groups.size(); ++g) {

@@ -18,7 +18,7 @@ using Parts = std::vector<std::string>;
 
 bool fits(const Planned* run) { return run->estimate.fit != plan::Fit::oom; }
 
-// Whether runs of one strategy are told apart by more than their layout.
+// True if runs of one strategy differ in more than their layout.
 bool has_variants(const Planned& planned, const Runs& runs) {
   return std::any_of(runs.begin(), runs.end(), [&](const Planned* run) {
     return run->run.strategy->name == planned.run.strategy->name &&
@@ -63,8 +63,8 @@ bool breaks(const Planned* run, const plan::Experiment& experiment) {
   return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
 }
 
-// The fastest of every other strategy, or the first to end; where the best keeps the limits, one
-// that keeps them too, if there is one.
+// The fastest run of another strategy, or the first to end; if the best keeps the limits,
+// preferably one that keeps them too.
 const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment,
                                bool over = false) {
   const auto& best = *runs.front();
@@ -84,7 +84,7 @@ std::string times_text(double times) {
   return times < 1.1 ? fmt::format("{:.0f} %", 100 * (times - 1)) : fmt::format("{:.1f}x", times);
 }
 
-// The experiment with each of its limits alone.
+// Copies of the experiment with one of its limits each.
 std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
   const auto& all = experiment.budget;
   std::vector<plan::Experiment> out;
@@ -99,7 +99,7 @@ std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
   return out;
 }
 
-// Only those that are broken.
+// Lists the limits that are broken.
 std::string broken_limits(const Planned& run, const plan::Experiment& experiment) {
   Parts out;
   for (const auto& one : each_limit(experiment))
@@ -107,7 +107,7 @@ std::string broken_limits(const Planned& run, const plan::Experiment& experiment
   return and_list(out);
 }
 
-// How far the next strategy is behind; where nodes come and go, by the day it ends.
+// By how much the next strategy is slower; if the number of nodes varies, by its end date.
 std::string lead(const Planned& best, const Planned* other, const plan::Experiment& experiment) {
   if (other == nullptr) return "";
   if (!experiment.calendar.windows.empty())
@@ -125,9 +125,9 @@ std::string lead(const Planned& best, const Planned* other, const plan::Experime
                      limit);
 }
 
-// As they are ranked: up to the first that can be told from it.
+// The number of runs, in ranked order, before the first that is distinguishable from the best.
 std::size_t ties_of(const Runs& runs, const plan::Experiment& experiment) {
-  const bool limited = !breaks(runs.front(), experiment);  // then what breaks a limit is none
+  const bool limited = !breaks(runs.front(), experiment);  // then runs beyond a limit do not count
   std::size_t ties = 0;
   for (const auto* run : runs) {
     if (run == runs.front() || !fits(run) || (limited && breaks(run, experiment))) continue;
@@ -137,14 +137,14 @@ std::size_t ties_of(const Runs& runs, const plan::Experiment& experiment) {
   return ties;
 }
 
-// How far the estimate is from anything that was measured.
+// How far the estimate is from measured rows.
 std::string ground(const plan::Estimate& estimate) {
   if (estimate.stack.empty()) return "priced from datasheets, not calibrated";
   if (estimate.remarks.empty()) return "priced within the fitted rows of " + estimate.stack;
   return "priced as " + estimate.stack + ", but " + join(estimate.remarks, "; ");
 }
 
-// What would have to be otherwise for another answer.
+// The conditions under which the answer would change.
 std::string change(const Planned& best, const Planned* other, std::size_t ties) {
   if (other != nullptr) {
     const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
@@ -181,9 +181,9 @@ bool offloads(const Planned& planned) {
   return !where.empty() && where != "none";
 }
 
-// What is recommended first: of what fits, what keeps the limits; where nodes come and go, what
-// ends first; of those that cannot be told from the fastest, what is simpler; the others as they
-// are ranked.
+// Runs in the order of recommendation: runs that fit and keep the limits come first; if the number
+// of nodes varies, those that end first; among those within the error of the fastest one's
+// estimate, the simplest; the rest as ranked.
 Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   const auto& calendar = experiment.calendar;
   const auto simplicity = [&](const Planned& planned) {
@@ -201,7 +201,7 @@ Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   return mapped(keys, [&](const auto& key) { return ranked[std::get<4>(key)]; });
 }
 
-// Why it is not the fastest.
+// Why the recommended run is not the fastest.
 std::string instead_of(const Planned& fastest, const Runs& runs,
                        const plan::Experiment& experiment) {
   if (&fastest == runs.front()) return "";
@@ -213,7 +213,7 @@ std::string instead_of(const Planned& fastest, const Runs& runs,
                          : "is done " + end_of(fastest, experiment));
 }
 
-// Of the device's memory or of the host's, whichever lacks more.
+// The needed share of the device's memory or of the host's, whichever is larger.
 double needed_share(const Planned* run) {
   const auto& e = run->estimate;
   return std::max(e.peak_memory / e.usable_memory,
@@ -236,14 +236,14 @@ std::string nothing_fits(const Runs& runs) {
                      host ? " on the host" : "");
 }
 
-// By its strategy, where that tells it from the others.
+// The name of a listed run: its strategy, if that is unique.
 std::string listed_text(const Planned& listed, const Runs& runs) {
   const bool alone = std::ranges::all_of(
       runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
   return alone && !has_variants(listed, runs) ? listed.run.strategy->name : who(listed, runs);
 }
 
-// With what would fit, where that is known.
+// Suggests what would fit, if that is known.
 Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby,
                    const plan::Experiment& experiment) {
   const auto* found = nearby_of(runs, nearby);
@@ -256,7 +256,7 @@ Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby,
           ground(found->planned.estimate) + ".", ""};
 }
 
-// What is faster than what is listed.
+// Faster configurations that the experiment does not list.
 std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
   Parts parts;
   for (const auto& each : nearby)
@@ -303,8 +303,7 @@ Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
   const auto groups = by_question(result);
   if (groups.size() == 1) return answer_of(result.runs, result.nearby, *result.experiment);
-  constexpr std::size_t kMost =
-      3;  // of which it is said how sure they are: the last ones, which are the largest
+  constexpr std::size_t kMost = 3;  // stretches with a stated certainty: the last and largest ones
   Parts bests, sure, nearby;
   for (const auto& runs : groups) {
     const auto& first = *by_preference(runs, *result.experiment).front();

@@ -24,7 +24,7 @@ std::string price(const Planned& run, const Experiment& experiment) {
   return out;
 }
 
-// "79 days before the deadline", and that it is at risk where its range reaches over it.
+// "79 days before the deadline", and that it is at risk if its range reaches beyond it.
 std::string against_deadline(const plan::Estimate& estimate, const Experiment& experiment) {
   const auto deadline = *experiment.budget.deadline;
   const auto& calendar = experiment.calendar;
@@ -43,7 +43,7 @@ std::string against_deadline(const plan::Estimate& estimate, const Experiment& e
   return out + (at_risk ? ": at risk" : "");
 }
 
-// Where nodes come later, a slower run on fewer of them may be done before the fastest.
+// If more nodes become available later, a slower run on fewer nodes may end before the fastest.
 std::string first_to_end(const RankedRuns& result) {
   const auto& calendar = result.experiment->calendar;
   if (calendar.windows.empty()) return "";

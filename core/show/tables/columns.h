@@ -8,8 +8,8 @@
 
 namespace orch::tables {
 
-// For programs: each quantity as it was measured, and as "estimated_…".
-template <class Row, class Of>  // const record::Record&(const Row&)
+// For programs: each quantity as measured, and as "estimated_…".
+template <class Row, class Of>  // Of: returns const record::Record& for a const Row&
 void add_quantities(show::Columns<Row>& to, Of record_of) {
   using Read = record::Quantity::Value (*)(const record::Quantity&, const record::Record&);
   const auto add = [&](const record::Quantity& quantity, const std::string& prefix, Read read) {

@@ -13,8 +13,8 @@ namespace {
 
 using Names = std::vector<std::pair<std::string_view, std::string_view>>;
 
-// The estimate's name -> the trainer's. A trainer adds to gradients within the products, and cannot
-// tell the cost of its launches from anything else.
+// From the estimate's names to the trainer's. A trainer adds to gradients within the products, and
+// cannot separate launch costs from other times.
 const Names kTime{{"attention scores", "attention"},
                   {"attention context", "attention"},
                   {"scores forward", "attention"},
@@ -41,13 +41,13 @@ const Names kMemory{{"recomputed layer", "activations"},
                     {"fp32 gradient accumulation", "gradients"},
                     {"fp32 gradients of the shard", "gradients"}};
 
-// "layer: QKV" and "end of step: layer: optimizer": the operation is what comes last.
+// "layer: QKV" and "end of step: layer: optimizer": the operation is the last part.
 std::string_view operation(std::string_view name) {
   const auto colon = name.rfind(": ");
   return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
 
-// "weights: layers": what it is comes first.
+// "weights: layers": the kind is the first part.
 std::string_view kind_of_memory(std::string_view name) { return name.substr(0, name.find(": ")); }
 
 using Items = std::vector<plan::Item>;
@@ -102,7 +102,7 @@ std::optional<double> if_any(double amount) {
 }
 
 show::Cell cell(const std::optional<double>& amount, bool bytes) {
-  if (!amount) return {};  // what is missing is said beside the name
+  if (!amount) return {};  // missing values are mentioned beside the name
   return {show::Value(*amount), bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount)};
 }
 
@@ -155,8 +155,8 @@ Comparison compare_time(const plan::Estimate& estimate, const record::Measuremen
   return out;
 }
 
-// Trainers say of each item on the host that it is there; where the device is the host, the
-// estimate has them among the others.
+// Trainers mark items in host memory; where the device is the host, the estimate lists them with
+// the others.
 Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.memory_items;

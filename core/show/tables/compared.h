@@ -10,38 +10,38 @@
 
 namespace orch::tables {
 
-// An item by the trainer's name. Several of the estimate's may make up one of it; an item that only
-// one side has stands alone.
+// An item by the trainer's name. Several items of the estimate may correspond to one; an item of
+// only one side has no counterpart.
 struct Compared {
   std::string name;
   std::optional<double> measured;       // seconds or bytes
   std::optional<double> estimated;      // the sum of its parts
-  std::vector<std::string> parts = {};  // of the estimate, by their names there
+  std::vector<std::string> parts = {};  // the estimate's items, by name
 
-  // In percent, signed: how far the estimate is off; only where there are both.
+  // The error of the estimate in percent, signed; only if both values exist.
   std::optional<double> error() const;
-  std::string error_text() const;  // "+1.2 %"; empty: there is none
+  std::string error_text() const;  // "+1.2 %"; empty: unknown
 };
 
-// The items, in the order of the estimate, those that only a trainer knows last; then the totals.
+// The items in the order of the estimate, then those of the trainer only, then the totals.
 struct Comparison {
   std::vector<Compared> items;
   Compared sum;    // of the items
-  Compared total;  // as measured by itself: one step, the peak
+  Compared total;  // measured separately: one step, the peak
 };
 
 // "3", "3 to 5".
 std::string stages_text(std::int64_t first, std::int64_t last);
 
-// As a table: measured, estimated, error, item; seconds or bytes.
+// The table: measured, estimated, error, item; in seconds or bytes.
 show::Table compared_table(std::string name, std::string title, Comparison comparison, bool bytes);
 
 Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured);
-// Memory of the fullest stage.
+// Compares the memory of the fullest stage.
 Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured);
 Comparison compare_host_memory(const plan::Estimate& estimate, const record::Measurement& measured);
 
-// The stage with the highest peak; the estimate has its items.
+// The stage with the highest peak; the estimate must have items.
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate);
 
 }  // namespace orch::tables

@@ -13,11 +13,11 @@ using compare::Judgement;
 using show::Cell, show::Columns;
 using statistics::Interval;
 
-// A group against the first one by a metric: all of both, the best of each, or their pairs.
+// A group compared with the first one by a metric: all records, the best of each, or their pairs.
 struct Result {
   std::string_view by;
   std::size_t group;
-  compare::Metric metric;  // without values
+  compare::Metric metric;  // without the groups' values
   std::string title;
   bool estimated;
   const Judgement* judgement;
@@ -57,8 +57,8 @@ Result best_row(const compare::BestAgainst& best) {
   return out;
 }
 
-// What another row says as well: tokens per second are days, and where no GPUs differ so are
-// GPU-hours.
+// True if another row has the same information: tokens per second equal days, and so do GPU-hours
+// if the numbers of GPUs are equal.
 bool is_said_already(const compare::Comparison& c, const std::string& metric) {
   if (metric == "tokens_per_second") return true;
   return metric == "gpu_hours_per_1e9_tokens" && compare::find(c.differences, "gpus") == nullptr;
@@ -93,7 +93,7 @@ std::vector<Result> results_of(const compare::Comparison& c, bool all) {
   return out;
 }
 
-// The judgement that a row is about: estimates have one of their own only where they decide.
+// The judgement that a row shows: estimates have a judgement of their own only if they decide.
 const Judgement* judged(const Result& row) {
   return row.estimated == row.judgement->estimated ? row.judgement : nullptr;
 }
@@ -116,7 +116,7 @@ std::string against_text(const compare::Comparison& c, const Result& row) {
   return join(out, "; ");
 }
 
-// The value of the first group or of the row's own, with what a mixture spans.
+// The value of the first group or of the row's own, with the range of a mixed group.
 void add_value(const SharedComparison& c, bool base, Columns<Result>& columns) {
   const std::string prefix = base ? "base_" : "";
   const auto value = [base](const Result& row) {

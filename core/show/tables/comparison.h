@@ -9,31 +9,31 @@
 
 namespace orch::tables {
 
-// What a comparison comes to: the answer, how sure it is and what can explain it, then numbers,
-// then the details.
+// The answer of a comparison: the result, its certainty and possible explanations, then numbers,
+// then details.
 show::Answer comparison_answer(compare::Comparison comparison);
 
-// --- its parts. Columns outlive the call that makes them.
+// --- its parts. Columns share ownership of the comparison.
 using SharedComparison = std::shared_ptr<const compare::Comparison>;
 
-// A row for each group but the first by each metric, measured and estimated: all, or those that say
-// something new. Of mixtures, also by their pairs and by their best.
+// A row for each group but the first and each metric, measured and estimated: all, or only those
+// with new information. For mixed groups, also by pairs and by the best.
 show::Table results_table(const SharedComparison& held, bool all);
 // The pairs of records that differ in nothing else.
 show::Table pairs_table(const SharedComparison& held);
 show::Table ranking_table(const SharedComparison& held);
-// What differs, what may differ and what the losses come to.
+// Adds which fields differ, which may differ, and the losses.
 void add_details(const SharedComparison& held, show::Answer& to);
 
-// How a group is called at the head of a column: by its name, or by a letter where names are long.
+// The header for a group: its name, or a letter if names are long.
 std::string head_of(const compare::Comparison& comparison, std::size_t group);
-// The heads of columns about a group but the first: of its name (none where there is one such
-// group), its values and its judgement.
+// The headers for a group but the first: its name (none if there is only one such group), values
+// and judgement.
 std::string group_head(const compare::Comparison& comparison);
 std::string other_head(const compare::Comparison& comparison);
 std::string against_head(const compare::Comparison& comparison);
 show::Cell group_cell(const compare::Comparison& comparison, std::size_t group);
-// Its limits are those of the cell.
+// The interval's limits become those of the cell.
 show::Cell interval_cell(const std::optional<statistics::Interval>& interval, std::string text);
 
 }  // namespace orch::tables

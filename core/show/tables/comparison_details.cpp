@@ -86,21 +86,21 @@ std::string kind_text(const Taken& group) {
                      group.kind == compare::Kind::repeats ? " repeats" : " runs, a mixture");
 }
 
-// A group, and how it stands to the first one.
+// A group, compared with the first one.
 struct GroupRow {
   std::size_t group;
   const Taken* taken;
-  const Against* against;  // null: it is the first
+  const Against* against;  // null: the first group
 };
 
-// Whether a group is called like its one record or its file; else it was chosen by fields.
+// True if a group is named after its only record or its file; else it was selected by fields.
 bool names_its_record(const Taken& group) {
   return group.ids.size() == 1 &&
          (group.ids.front() == group.name || (group.name.find('=') == std::string::npos &&
                                               group.name.find_first_of("./") != std::string::npos));
 }
 
-// People see it where there is more to a group than one run that ran and that it is named after.
+// Shown to people only if a group is more than the one run that it is named after.
 show::Table groups_table(const SharedComparison& c) {
   std::vector<GroupRow> rows;
   for (std::size_t g = 0; g < c->groups.size(); ++g)
@@ -200,7 +200,7 @@ show::Table spikes_table(const SharedComparison& c) {
 }
 
 Findings loss_findings(const compare::Comparison& c) {
-  constexpr std::size_t kJumps = 5;  // of a group
+  constexpr std::size_t kJumps = 5;  // listed per group
   Findings out;
   const auto add = [&out](const std::string& text) {
     out.list.push_back({"loss", printable(text)});

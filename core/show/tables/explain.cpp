@@ -19,7 +19,7 @@ using show::Cell, show::Value;
 
 std::string share(double part, double total) { return fmt::format("{:.1f}%", 100 * part / total); }
 
-// Items with what they add up to, for people; all of them for programs.
+// Items with their totals, for people; all items for programs.
 struct Line {
   Value amount;
   std::string shown, share, name, kind, formula;
@@ -112,7 +112,7 @@ std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p
                      stages_text(fullest.first_stage, fullest.last_stage));
 }
 
-// Between which stacks was chosen, the nearest first.
+// The stacks that could estimate the run, the nearest first.
 std::string choice_text(const plan::Run& run) {
   auto stacks = plan::stacks_for(run);
   if (stacks.size() < 2) return "";
@@ -173,7 +173,7 @@ std::string head(const plan::Planned& p) {
   return out;
 }
 
-// "192–2032", or the one value where both are the same.
+// "192–2032", or a single value if both are the same.
 std::string span_text(const std::string& first, const std::string& last) {
   return first == last ? first : first + "–" + last;
 }
@@ -183,7 +183,7 @@ std::string place_text(const plan::Calendar& calendar, double days) {
   return day_text(calendar.date(days));
 }
 
-// What the supervisor of a local run noted of the machine; empty: nothing.
+// What the supervisor of a local run recorded about the machine; empty: nothing.
 std::string machine_note(const record::Measurement& measured) {
   const auto noted = [&](const char* name) {
     return record::measured(*record::find_quantity(name), measured);
@@ -198,7 +198,7 @@ std::string machine_note(const record::Measurement& measured) {
   return parts.empty() ? "" : "While it trained, " + join(parts, "; ");
 }
 
-// Every quantity that is estimated, with its range where it has one.
+// Every estimated quantity, with its range if it has one.
 show::Table quantities_table(const plan::Planned& p) {
   std::vector<const record::Quantity*> known;
   for (const auto& quantity : record::quantities())
@@ -221,7 +221,7 @@ show::Table quantities_table(const plan::Planned& p) {
   return columns.table("quantities", "Estimated");
 }
 
-// The run with all that a plan says of it, for programs.
+// The run with all columns of a plan, for programs.
 show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
   const auto experiment = std::make_shared<plan::Experiment>();
   experiment->calendar = calendar;

@@ -10,8 +10,8 @@ using Json = nlohmann::ordered_json;
 
 inline Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
 
-// The document as text, indented, with a line break at its end. Texts of users may hold anything;
-// what is not UTF-8 is replaced, never thrown at them.
+// The document as text, indented, with a final line break. Users' texts may contain any bytes;
+// invalid UTF-8 is replaced, without an exception.
 inline std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,7 +1,7 @@
 #include "core/show/tables/plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>  // join, where fmt is newer
+#include <fmt/ranges.h>  // for join, in newer versions of fmt
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ using plan::Planned;
 using show::Cell, show::Column, show::Mark, show::Value;
 using PlannedColumns = show::Columns<Planned>;
 
-// Settings that all runs of a strategy share: said once above the table.
+// Settings that all runs of a strategy share: printed once above the table.
 using Common = std::map<std::string, std::set<std::string>>;
 
 Common common_settings(const std::vector<const Planned*>& runs) {
@@ -39,7 +39,7 @@ Common common_settings(const std::vector<const Planned*>& runs) {
   return common;
 }
 
-// "deepspeed stage=1": the strategy and its settings, without those that are said already.
+// "deepspeed stage=1": the strategy and its settings, without those already printed.
 std::string strategy_text(const Planned& planned, const Common& common) {
   std::string out = planned.run.strategy->name;
   const auto said = common.find(out);
@@ -49,7 +49,7 @@ std::string strategy_text(const Planned& planned, const Common& common) {
   return out;
 }
 
-// Whose memory it is that does not suffice, where it is not the device's.
+// Names the memory that is too small, if it is not the device's.
 std::string fit_text(const Planned& planned) {
   const auto& e = planned.estimate;
   const bool host = e.fit == plan::Fit::oom && e.peak_memory <= e.usable_memory;
@@ -66,7 +66,7 @@ void add_ranks(const RankedRuns& result, PlannedColumns& to) {
   to.add({"tie", "", 0, [places](std::size_t row) -> Cell { return (*places)[row].tie; }});
 }
 
-// Parameters and tokens are counted, however many they are.
+// Parameters and tokens are integers, however large.
 Value counted(Value value) {
   const auto* real = std::get_if<double>(&value);
   return real && *real == std::floor(*real) && std::abs(*real) < 1e18
@@ -74,8 +74,8 @@ Value counted(Value value) {
              : value;
 }
 
-// A field of a run; with a rank it is for people, too, who are told it once where all runs share
-// it.
+// Adds a field of a run; with a rank it is shown to people too, once above the table if all runs
+// share its value.
 void add_term(std::string_view name, std::optional<int> rank, PlannedColumns& to) {
   const auto& term = *plan::find_term(name);
   to.add(std::string(name), rank ? std::string(term.head) : "", rank.value_or(0),
@@ -83,9 +83,9 @@ void add_term(std::string_view name, std::optional<int> rank, PlannedColumns& to
       .shared = true;
 }
 
-// Sizes by which models of one name differ.
+// Adds the sizes in which models of the same name differ.
 void add_differing_sizes(PlannedColumns& to) {
-  std::map<std::string_view, const plan::Run*> first;  // by its model's name
+  std::map<std::string_view, const plan::Run*> first;  // by model name
   std::vector<std::pair<const plan::Run*, const plan::Run*>> apart;
   for (const auto* planned : to.rows()) {
     const auto& run = planned->run;
@@ -103,7 +103,7 @@ void add_differing_sizes(PlannedColumns& to) {
   }
 }
 
-// The other fields; those of a model where some run has them.
+// Adds the other fields; fields of a model only if some run has them.
 void add_other_terms(PlannedColumns& to) {
   for (const auto& term : plan::vocabulary()) {
     if (!term.read || to.has(term.name)) continue;
@@ -113,8 +113,8 @@ void add_other_terms(PlannedColumns& to) {
   }
 }
 
-// The parameters of all strategies in the experiment's order, whatever the ranking, besides those
-// that are fields of every run.
+// Adds the parameters of all strategies in the experiment's order, independent of the ranking,
+// except those that are fields of every run.
 void add_settings(const RankedRuns& result, PlannedColumns& to) {
   const auto add = [&](const plan::Strategy& strategy) {
     for (const auto& param : strategy.params)
@@ -144,7 +144,7 @@ void add_estimates(PlannedColumns& to) {
   }
 }
 
-// The day on which a run ends, and the days that its range says.
+// Adds the end date of a run, and the dates for its range.
 void add_dates(const plan::Calendar& calendar, PlannedColumns& to) {
   if (!calendar.start) return;
   to.add("start", [&calendar](const Planned&) { return format_date(*calendar.start); });

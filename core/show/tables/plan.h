@@ -7,10 +7,10 @@
 
 namespace orch::tables {
 
-// Runs side by side, those on a terminal the first `top` of each question; 0: all.
+// Compares runs; a terminal shows the first `top` of each question; 0: all.
 show::Table runs_table(const RankedRuns& result, std::size_t top);
 
-// What an experiment came to: its runs, what is to be said of them, and which one is best.
+// The answer of a plan: its runs, notes on them, and the best one.
 show::Answer plan_answer(const RankedRuns& result, std::size_t top);
 
 }  // namespace orch::tables

@@ -31,11 +31,11 @@ bool overlap(const Planned& a, const Planned& b, Measure measure = Measure::time
 }
 
 std::string tied_runs(const std::vector<Rank>& ranks, Measure measure) {
-  const auto ties = std::ranges::count_if(ranks, &Rank::tie);  // the first is one of them
+  const auto ties = std::ranges::count_if(ranks, &Rank::tie);  // the first itself is counted
   return ties == 0 ? "" : tie_text(static_cast<std::size_t>(ties) - 1, "run", measure) + "\n";
 }
 
-// The best run of each strategy that has one, in their order.
+// The best run of each strategy, in the order of the runs.
 Runs best_of_each(const Runs& runs) {
   Runs best;
   std::set<std::string> seen;
@@ -58,8 +58,8 @@ std::string tied_strategies(const Runs& best) {
   return "strategies at their best: " + out + "\n";
 }
 
-// Of one question. Ties end at the first run that differs from the best beyond its range: places do
-// not jump.
+// The ranks within one question. Ties end at the first run that is distinguishable from the best:
+// places never interleave.
 std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   std::vector<Rank> out(runs.size());
   bool may_tie = true;
@@ -76,7 +76,7 @@ std::string ties_in(const Runs& runs, Measure measure) {
   const auto best = best_of_each(runs);
   const auto fitting =
       std::count_if(runs.begin(), runs.end(), [](const auto* run) { return fits(*run); });
-  // Where each strategy has but one run, the second sentence says it all.
+  // If each strategy has only one run, the second sentence is enough.
   const bool one_each = best.size() > 1 && best.size() == static_cast<std::size_t>(fitting);
   return (one_each ? "" : tied_runs(ranks_of(runs, measure), measure)) + tied_strategies(best);
 }
@@ -85,7 +85,7 @@ std::string rows_text(std::int64_t rows) {
   return fmt::format(" ({} fitted)", plural(rows, "row"));
 }
 
-// " as megatron-deepspeed-2022 (949 rows fitted)"; nothing where no stack is known.
+// " as megatron-deepspeed-2022 (949 rows fitted)"; empty if no stack is known.
 std::string software_text(const Planned& run) {
   if (run.estimate.stack.empty()) return "";
   const auto* found = plan::stack_of(run.run);
@@ -172,7 +172,8 @@ std::vector<Rank> ranks(const RankedRuns& result) {
 std::string stacks_text(const RankedRuns& result) {
   std::string out;
   std::set<std::string> said;
-  for (const auto* run : result.runs) {  // the best comes first, and speaks for those alike
+  for (const auto* run : result.runs) {  // the best run comes first and represents those with the
+                                         // same stack
     const auto& e = run->estimate;
     const auto& framework = run->run.framework;
     if (!fits(*run)) continue;

@@ -9,15 +9,15 @@
 
 namespace orch::tables {
 
-// In the result's order; each question has its own first place.
+// In the result's order; places are counted within each question.
 std::vector<Rank> ranks(const RankedRuns& result);
 
-// "3 more layouts may be as fast (within the error of the estimates)": how many share the best
-// one's place.
+// "3 more layouts may be as fast (within the error of the estimates)": the number that share the
+// first place.
 std::string tie_text(std::size_t more, std::string_view noun, Measure measure);
 
-// A sentence for each strategy: the software and the machine that its best run is priced by, the
-// rows that each was fitted to, and how far the run is from them.
+// A sentence for each strategy: the stack and the machine that its best run is estimated with, the
+// rows that each was fitted to, and the distance of the run from them.
 std::string stacks_text(const RankedRuns& result);
 
 }  // namespace orch::tables

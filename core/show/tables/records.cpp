@@ -28,7 +28,7 @@ bool is_assumed(const Record& record, std::string_view name) {
   });
 }
 
-// What nobody said has a star.
+// Marks values with a star that were not stated.
 void add_starred(std::string_view name, int rank, RecordColumns& to) {
   to.add("", std::string(plan::find_term(name)->head), rank,
          [name](const Record& r) { return r.field_text(name) + (is_assumed(r, name) ? "*" : ""); });
@@ -40,14 +40,14 @@ std::string interval_text(const Record& record) {
   return significant(*step->low) + "–" + significant(*step->high);
 }
 
-// A run's name says what the other columns say; its hash is as good.
+// A run's name repeats other columns; its hash is enough.
 std::string short_id(const Record& record) {
   const bool ours = record.origin.kind == "run" || record.origin.kind == "plan";
   const auto dash = record.id.rfind('-');
   return ours && dash != std::string::npos ? record.id.substr(dash + 1) : record.id;
 }
 
-// The error of whatever both sides have, the step's time before the rate.
+// The error of the quantity that both sides have: the step's time rather than the rate.
 std::string error_cell(const Record& record) {
   if (!record.estimated) return "";
   const auto& measured = record.measured;
@@ -58,7 +58,7 @@ std::string error_cell(const Record& record) {
   return "";
 }
 
-// A record has one or two numbers by different conventions: each says which.
+// A record has one or two values by different conventions; each is printed with its convention.
 std::string tflops_text(const Record& record) {
   std::vector<std::string> parts;
   for (const auto& held : record.measured.tflops)
@@ -70,7 +70,7 @@ std::string text_of(const record::Quantity& quantity, const record::Quantity::Va
   return value ? quantity_text(quantity.unit, value->value) : "";
 }
 
-// What was measured, and the estimate beside it.
+// Adds the measurement, and the estimate beside it.
 void add_quantity(const record::Quantity& quantity, RecordColumns& to) {
   const std::string head(quantity.head);
   const auto add = [&](const std::string& title, int rank, auto read) {
@@ -108,7 +108,7 @@ void add_for_people(RecordColumns& to) {
   add("?", 1, [](const Record& r) { return r.doubts.empty() ? "" : "?"; });
 }
 
-// The fields that any record has, in their order.
+// The fields that occur in any record, in their order.
 std::vector<std::string> given_fields(const Records& records) {
   std::vector<std::string> out;
   const auto add = [&](const std::string& name) {
@@ -135,7 +135,7 @@ void add_for_programs(const Records& records, RecordColumns& to) {
       return value != nullptr ? *value : Value();
     });
   add_quantities(to, [](const Record& r) -> const Record& { return r; });
-  // As the source says them, by the convention that stands beside.
+  // As the source states them, by the convention in the next column.
   to.find("tflops_per_gpu")->cell = to.reader([](const Record& r) {
     return r.measured.tflops.empty() ? Cell() : Cell(r.measured.tflops[0].value);
   });
@@ -147,7 +147,7 @@ void add_for_programs(const Records& records, RecordColumns& to) {
   to.add("reason", [](const Record& r) { return r.reason; });
 }
 
-// A text under the ids that it holds of: "a, b, c and 14 more: text".
+// A text with the ids that it applies to: "a, b, c and 14 more: text".
 class Notes {
  public:
   void add(const std::string& text, const std::string& id) {
@@ -185,7 +185,7 @@ std::string how_taken(const Record& record) {
   return out;
 }
 
-// What the steps of a run were not all: new, done, sound.
+// Remarks on the steps of a run: repeated, missing, invalid.
 std::string steps_text(const record::Measurement& measured) {
   std::vector<std::string> parts;
   if (auto nan = record::nan_text(measured); !nan.empty())
@@ -199,7 +199,7 @@ std::string steps_text(const record::Measurement& measured) {
   return join(parts, "; ");
 }
 
-// The fields with a star in the table.
+// The assumed fields, which have a star in the table.
 std::string assumed_text(const Record& record) {
   std::vector<std::string> names;
   for (const auto& name : record::field_names())

@@ -21,7 +21,7 @@ namespace {
 using record::State;
 using RunStatuses = std::vector<const RunStatus*>;
 
-// What needs a look first: troubles, then what runs, then what waits, then what is done.
+// Sort order: troubles, running, waiting, done.
 std::ptrdiff_t urgency(const RunStatus& run) {
   static constexpr State kOrder[] = {State::failed,  State::running,  State::stopped,
                                      State::pending, State::finished, State::cancelled,
@@ -38,7 +38,7 @@ std::vector<const RunStatus*> in_order(const Standings& standings) {
   return runs;
 }
 
-// What all of them share and no column says.
+// Facts about the measurement that all runs share and no column shows.
 std::string measured_note(const RunStatuses& runs) {
   const auto first = runs.front()->record.field_text("cluster");
   for (const auto* run : runs)
@@ -49,7 +49,7 @@ std::string measured_note(const RunStatuses& runs) {
 using show::Cell, show::Value;
 using StatusColumns = show::Columns<RunStatus>;
 
-// All in one unit, that of the largest.
+// The unit for all values: that of the largest.
 struct ByteScale {
   double bytes = 1;
   std::string name = "B";
@@ -78,7 +78,7 @@ ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
 
 using Text = std::function<std::string(double)>;
 
-// What was measured, and the estimate where there is something to hold against it.
+// Adds the measurement, and the estimate beside it.
 void add_beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
                 const Text& text, StatusColumns& to) {
   to.add("", std::move(title), rank, [=, &quantity](const RunStatus& run) {
@@ -98,7 +98,7 @@ void add_beside(std::string_view name, int rank, StatusColumns& to) {
       [unit = quantity.unit](double value) { return quantity_text(unit, value); }, to);
 }
 
-// Every other quantity that somebody measured, with its estimate.
+// Adds every other measured quantity, with its estimate.
 void add_amounts(int rank, StatusColumns& to) {
   static const std::set<std::string_view> kOwn{
       "step_seconds", "tokens_per_second", "days_per_100b_tokens",
@@ -123,7 +123,7 @@ void add_amounts(int rank, StatusColumns& to) {
   }
 }
 
-// The end of its id, by which it is found.
+// The end of its id, by which it can be found.
 std::string hash_text(const RunStatus& run) {
   const auto dash = run.record.id.rfind('-');
   return id_text(run, dash == std::string::npos ? 0 : dash + 1);
@@ -146,7 +146,7 @@ std::string hours_text(const Standings& standings) {
   return out;
 }
 
-// Where it was recorded, what others did to the times that were measured.
+// The influence of other programs on the measured times, if it was recorded.
 std::string busy_text(const Standings& standings) {
   RunStatuses busy;
   for (const auto& run : standings.runs)
@@ -159,7 +159,7 @@ std::string busy_text(const Standings& standings) {
       100 * *others_share(busy), plural(busy.size(), "run"));
 }
 
-// Where the runs stand, with what was measured so far.
+// The state of the runs, with their measurements so far.
 show::Table standings_table(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
   StatusColumns columns(runs);
@@ -186,7 +186,7 @@ show::Table standings_table(const Standings& standings, const RunStatuses& runs)
   return out;
 }
 
-// What a log of ours states besides the quantities.
+// A quantity that our own logs state besides the declared ones.
 Value stated(const RunStatus& run, const char* name) {
   const auto& all = run.record.measured.stated;
   const auto held = all.find(name);
@@ -311,16 +311,16 @@ RunStatuses fastest_first(const Standings& standings) {
   return runs;
 }
 
-// Repeats of one configuration differ by five percent, and by what their own steps vary.
+// Repeats of one configuration differ by five percent, and by the variation of their own steps.
 bool may_be_noise(const RunStatus& fast, const RunStatus& slow, double ratio) {
   const auto &one = *fast.record.measured.step_seconds, &other = *slow.record.measured.step_seconds;
   if (ratio < 1.05) return true;
-  // At its slowest the one, at its fastest the other.
+  // Compares the slow end of one interval with the fast end of the other.
   return one.has_limits() && other.has_limits() &&
          ratio <= *one.high / one.value * (other.value / *other.low);
 }
 
-// Where the estimates did not hold, what was measured may not hold another time either.
+// If measurements were outside the estimates' ranges, repeated ones may differ, too.
 std::string outside_ranges(const RunStatuses& runs) {
   const auto outside = std::ranges::count_if(runs, [](const auto* run) {
     const auto& estimate = run->record.estimated;
@@ -353,7 +353,7 @@ MeasuredAnswer measured_answer(const Standings& standings) {
   MeasuredAnswer out;
   for (const auto* run : runs) {
     for (const auto* same : {"params", "seq", "gpus", "gpu"})
-      if (field(run, same) != field(runs.front(), same)) return {};  // no fair comparison
+      if (field(run, same) != field(runs.front(), same)) return {};  // not comparable
     const auto strategy = field(run, "strategy");
     if (std::ranges::find(out.strategies, strategy) != out.strategies.end()) continue;
     if (speed(run) <= 0) return {};
@@ -373,7 +373,7 @@ MeasuredAnswer measured_answer(const Standings& standings) {
   return out;
 }
 
-// What was measured, then what was estimated of it, and how far that is off. All have a progress.
+// Measured values, then estimates, and their errors. All runs must have progress.
 show::Table measured_table(const Standings& standings) {
   const auto runs = fastest_first(standings);
   if (runs.empty()) return {};

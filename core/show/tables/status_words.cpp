@@ -18,7 +18,7 @@ using record::State;
 
 namespace {
 
-// 0: not known.
+// 0: unknown.
 double step_of(const RunStatus& run) {
   const auto& step = run.record.measured.step_seconds;
   return step ? step->value : 0;

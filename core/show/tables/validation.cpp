@@ -25,9 +25,9 @@ std::string seconds(double value) {
   return fmt::format("{:.{}f}", value, value >= 100 ? 1 : value >= 1 ? 2 : 3);
 }
 
-// A source, or a table of it.
+// A source, or one of its tables.
 struct Scored {
-  std::string name, of;  // of: its source, where it is a table
+  std::string name, of;  // of: the source of a table
   const Score* score;
 };
 
@@ -92,7 +92,7 @@ std::string range(const Judged& row) {
 
 std::string gib(const std::optional<double>& bytes) { return bytes ? format_gib(*bytes) : ""; }
 
-// What there is to say about a row: what it was taken for, and that nobody explained it.
+// Remarks on a row: assumed values, and whether it is unexplained.
 std::string remarks(const Validation& v, const Judged& row) {
   Cells parts;
   if (const auto odd = v.unexplained.find(row.sample->id); odd != v.unexplained.end())
@@ -103,7 +103,7 @@ std::string remarks(const Validation& v, const Judged& row) {
   return printable(join(parts, "; "));
 }
 
-// The rows with what was predicted of them; for programs, those that people do not see, too.
+// The rows with their predictions; for programs, also those that people do not see.
 show::Table rows_table(const Validation& v, std::string name, std::string title,
                        std::vector<const Judged*> rows) {
   show::Columns<Judged> columns(std::move(rows));
@@ -156,7 +156,7 @@ std::vector<const Judged*> worst(const Validation& v) {
   return rows;
 }
 
-// Rows whose fate was predicted wrongly: they ran out of memory or they did not.
+// Rows for which the prediction of out-of-memory was wrong.
 std::string wrong_fates(const Validation& v) {
   std::string out;
   for (const auto& row : v.rows) {
@@ -218,7 +218,7 @@ show::Answer validation_answer(const Validation& v, bool all_rows) {
   auto scores = scores_table(v);
   scores.above = {
       fmt::format("Predicted against measured, calibrated: {}. Errors in percent.", v.calibrate)};
-  add(show::for_programs(rows));  // CSV has them, whatever people are shown
+  add(show::for_programs(rows));  // CSV always has them
   add(std::move(scores));
   if (all_rows) add(show::for_people(rows));
   if (v.detail == Detail::all && !all_rows) add(rows_table(v, "", "Furthest off", worst(v)));

@@ -14,16 +14,16 @@ namespace orch::tables {
 
 using UnexplainedRows = std::map<std::string, published::Unexplained>;
 
-// What is shown of the scores: sources with their tables and the rows that are furthest off, or,
-// where one was asked for, nothing but scores, with how good the verdicts on memory are.
+// What to show: sources with their tables and the rows with the largest errors, or, if a grouping
+// was asked for, only scores, with the quality of the verdicts on memory.
 enum class Detail { all, source, table, size };
 
-// Estimates beside measurements. Refers to what it is made of.
+// Estimates compared with measurements. Refers to its data.
 struct Validation {
   Validation(const std::vector<published::Judged>& judged, const published::Samples& all,
              const UnexplainedRows& odd, std::string how, Detail shown = Detail::all);
 
-  // Sources, or with a finer detail their parts, whose mean error is above so many percent.
+  // Sources, or with a finer detail their parts, whose mean error is above this percentage.
   std::vector<std::string> beyond(double percent) const;
 
   const std::vector<published::Judged>& rows;
@@ -31,15 +31,15 @@ struct Validation {
   const UnexplainedRows& unexplained;
   std::string calibrate;
   Detail detail;
-  std::set<std::string> apart;  // ids of rows that are scored on their own
+  std::set<std::string> apart;  // ids of rows that are scored separately
   published::Scores scores;
 };
 
-// Scores by source and table, then the worst rows (or all), the verdicts on memory that were wrong,
-// and what was left out.
+// Scores by source and table, then the worst rows (or all), the wrong verdicts on memory, and what
+// was left out.
 show::Answer validation_answer(const Validation& validation, bool all_rows);
 
-// "31 suspect and 34 duplicate rows left out, 12 skipped", in a line of its own.
+// "31 suspect and 34 duplicate rows left out, 12 skipped", as a separate line.
 std::string left_out(const Validation& validation);
 
 }  // namespace orch::tables

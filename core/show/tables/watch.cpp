@@ -49,7 +49,7 @@ std::string pad(const std::string& text, std::size_t width) {
   return has >= width ? text : text + std::string(width - has, ' ');
 }
 
-// As much as a line has room for.
+// The columns for which a line has room.
 struct Columns {
   std::size_t width = 200;
   std::size_t name = 46;
@@ -61,7 +61,7 @@ Columns columns_of(const Screen& screen, std::size_t widest_name) {
   if (screen.width > 0) columns.width = screen.width;
   if (columns.width > 100) columns.name = columns.width / 2;
   if (columns.width < 60) columns.bar = 4;
-  // The state, the bar and something of what comes after them are more than a long name.
+  // The state, the bar and a part of the rest are more important than a long name.
   const std::size_t rest = 1 + 9 + 1 + columns.bar + 1 + 8;
   const auto room = columns.width > rest + 4 ? columns.width - rest : 4;
   columns.name = std::min({columns.name, widest_name, room});

@@ -53,7 +53,7 @@ std::string error_text(double estimated, double measured) {
 
 std::string day_text(const std::optional<Date>& day) { return day ? format_date(*day) : "never"; }
 
-// Both ends as exact as the upper one, which has the fewer decimals.
+// Both ends with the decimals of the upper one, which has fewer.
 std::string range_text(const plan::Range& range) {
   if (range.high < 0.095 || range.high >= 1000)
     return significant(range.low) + "–" + significant(range.high);
