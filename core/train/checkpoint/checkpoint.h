@@ -18,13 +18,14 @@ namespace orch::checkpoint {
 
 // checkpoints/step-00000050/
 //   rank-0.safetensors   each rank's pieces; readable with any safetensors library
-//   checkpoint.json      facts, every tensor once, and what each shard has of them, its size and
+//   checkpoint.json      facts, every tensor once, and for each shard its content, its size and its
 //                        checksum
-// While it is being written its name ends in .writing, and a rank-k.json tells rank 0 of each shard
-// that is whole; rank 0 puts them together and renames the folder.
-// A folder without a whole checkpoint.json is no checkpoint.
+// While it is being written, the folder's name ends in .writing, and a rank-k.json tells rank 0
+// that
+// a shard is complete; rank 0 merges these and renames the folder. A folder without a complete
+// checkpoint.json is not a checkpoint.
 
-// Bytes that stay where they are while the owner lives.
+// Bytes that stay in place while the owner lives.
 struct SharedBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -32,38 +33,40 @@ struct SharedBytes {
 
 struct SavedPiece {
   Piece piece;
-  std::vector<std::byte> data;             // (end - begin) elements; or, where they lie elsewhere:
-  std::function<SharedBytes()> read = {};  // the same, when it is written
+  std::vector<std::byte> data;             // (end - begin) elements; or, if they are elsewhere:
+  std::function<SharedBytes()> read = {};  // returns them when they are written
 };
 
-// What a rank gives to be written.
+// A rank's share of a checkpoint to be written.
 struct Saved {
   std::vector<SavedPiece> pieces;
-  bool reads = false;  // some piece does: what it reads must stay until it is written
+  bool reads = false;  // true: some piece has `read`, whose source must stay until it is written
 };
 
-// What a checkpoint says of the whole run.
+// What a checkpoint records about the whole run.
 struct Facts {
   std::int64_t step = 0;              // the last one done
-  std::int64_t consumed_samples = 0;  // the data position
-  std::int64_t seed = 0;              // with the step all there is to know of random numbers
+  std::int64_t consumed_samples = 0;  // the position in the data
+  std::int64_t seed = 0;              // with the step, the whole state of random numbers
   int ranks = 1;
   std::map<std::string, double> numbers;     // "loss_scale", "tokens", ...
   std::map<std::string, std::string> texts;  // "family", "model" (as JSON), "strategy", ...
 };
 
 // Writes one rank's share into <folder>/step-<n>.<attempt>.writing/; rank 0 waits there for the
-// others, completes and renames. Throws nothing; safe on any thread. After a failure nothing is
-// left behind by rank 0, and what was there is as it was. Needs SIGXFSZ to be ignored under a
-// ulimit -f. The others return when their share is written: only rank 0 knows of the whole.
+// others, completes and renames it. Throws nothing; safe on any thread. After a failure rank 0
+// leaves nothing behind, and existing checkpoints are unchanged. SIGXFSZ must be ignored under a
+// ulimit -f. The other ranks return when their share is written: only rank 0 knows if the whole is
+// complete.
 struct WriteOptions {
   int rank = 0;
-  // The same text on all ranks, and another one each time they are started: what a killed try left
-  // behind is then never taken for this one's. May be empty for a single rank.
+  // A string that is the same on all ranks and different each time they are started: so files of a
+  // killed attempt are never taken for this one's. May be empty for a single rank.
   std::string attempt;
   double wait_seconds = 600;
-  std::function<bool()> give_up;  // asked while rank 0 waits; may be empty
-  std::int64_t keep = 2;          // older ones are removed once this one is complete; 0: keep all
+  std::function<bool()> give_up;  // called while rank 0 waits; true stops it; may be empty
+  std::int64_t keep = 2;          // number to keep: older ones are removed once this one is
+                                  // complete; 0: all
 };
 Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
              const WriteOptions& options);
@@ -71,36 +74,36 @@ Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
 // One checkpoint, opened and checked.
 class Reader {
  public:
-  // checksums: read every byte once. Fails, saying what is wrong, if anything is torn or corrupt.
+  // checksums: read every byte once. Fails with the reason if anything is incomplete or corrupt.
   static Result<Reader> open(const fs::path& checkpoint, bool checksums = true);
 
   const Facts& facts() const { return facts_; }
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return boxes(name) != nullptr; }
-  const Piece* find(const std::string& name) const;  // any box of it; null: none
+  const Piece* find(const std::string& name) const;  // any of its boxes; null: no such tensor
 
-  // Fills `to` with the piece wanted, gathered from whatever pieces were saved; converts between
-  // floating types. Errors name the tensor, and both shapes if they differ.
+  // Fills `to` with the requested piece, gathered from the saved pieces; converts between floating
+  // types. Errors name the tensor, and both shapes if they differ.
   Status read(const Piece& wanted, std::span<std::byte> to) const;
 
  private:
   Reader() = default;
-  const std::vector<PlacedBox>* boxes(const std::string& name) const;  // null: none
+  const std::vector<PlacedBox>* boxes(const std::string& name) const;  // null: no such tensor
   Status check_wanted(const Piece& wanted, std::size_t bytes) const;
   Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
                    std::span<std::byte> to) const;
 
   fs::path folder_;
   Facts facts_;
-  std::vector<std::uint64_t> data_begin_;  // by rank: bytes of its file's header
+  std::vector<std::uint64_t> data_begin_;  // by rank: size of its file's header
   Index index_;
 };
 
-// Whole checkpoints below a folder, newest first, by their names alone.
+// Complete checkpoints below a folder, newest first, by their names alone.
 std::vector<fs::path> list(const fs::path& folder);
 
-// The newest one that is sound. Those that are not are named in `skipped`, with the reason; so is a
-// folder that cannot be listed. Neither a reader nor anything skipped: there is no checkpoint.
+// The newest valid checkpoint. Invalid ones are listed in `skipped` with the reason; so is a folder
+// that cannot be listed. If there is neither a reader nor anything skipped, there is no checkpoint.
 struct Latest {
   std::optional<Reader> reader;
   fs::path path;
@@ -108,8 +111,8 @@ struct Latest {
 };
 Latest open_latest(const fs::path& folder);
 
-// The same for what people name: a checkpoint, a folder of them, or a run folder; a given step
-// only.
+// The same for a user's path: a checkpoint, a folder of them, or a run folder; optionally only a
+// given step.
 Latest open_at(const fs::path& place, std::optional<std::int64_t> step = {});
 
 }  // namespace orch::checkpoint

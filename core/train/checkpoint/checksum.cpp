@@ -15,7 +15,7 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   std::uint64_t value = 0;
   const auto* end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, value, 16);
-  // In one spelling only, so that a changed digit is found.
+  // Only the canonical spelling is accepted, so that a changed digit is detected.
   if (code != std::errc() || stop != end || hex(value) != text) return std::nullopt;
   return value;
 }

@@ -11,12 +11,12 @@
 
 namespace orch::checkpoint {
 
-// XXH64 (xxHash's, seed 0): finds torn and flipped bytes, not adversaries. 3.3 GB/s on the ARM core
-// of our tests, whose 64-bit product is slow; several times what its disk takes.
+// XXH64 (xxHash's, seed 0): detects incomplete and corrupted data, not adversaries. 3.3 GB/s on the
+// ARM core of our tests, whose 64-bit multiplication is slow: several times the speed of its disk.
 class Checksum {
  public:
   void add(std::span<const std::byte> data) { XXH64_update(&state_, data.data(), data.size()); }
-  std::uint64_t value() const { return XXH64_digest(&state_); }  // of everything added so far
+  std::uint64_t value() const { return XXH64_digest(&state_); }  // of all bytes added so far
 
  private:
   XXH64_state_t state_ = [] {

@@ -44,7 +44,7 @@ void narrow(float value, float& to) { to = value; }
 void narrow(float value, Brain& to) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) {
-    to.bits = static_cast<std::uint16_t>(bits >> 16 | 0x40);  // quiet: the payload may be cut off
+    to.bits = static_cast<std::uint16_t>(bits >> 16 | 0x40);  // quiet: the payload may be truncated
     return;
   }
   to.bits = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -61,13 +61,13 @@ void narrow(float value, Half& to) {
     half = 0x7c00;  // rounds to 65536 or more
   else if (low >= 0x38800000)
     half = (low - 0x38000000 + 0xfff + (low >> 13 & 1)) >> 13;
-  else  // subnormal: adding 0.5 makes float's own rounding cut at 2^-24
+  else  // subnormal: after adding 0.5, the rounding of float cuts at 2^-24
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(low) + 0.5f) - 0x3f000000;
   to.bits = static_cast<std::uint16_t>(sign | half);
 }
 
-// To float with the last bit telling that something was cut off, so that a second rounding is
-// right.
+// To float by rounding to odd: the last bit records that something was cut off, so that a second
+// rounding is right.
 float to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;

@@ -49,7 +49,7 @@ Status move(const fs::path& from, const fs::path& to) {
   return file_error(to, "cannot put in place", errno);
 }
 
-// First out of sight, so that half of it is never taken for a checkpoint.
+// Renamed first, so that an incomplete one is never taken for a checkpoint.
 void retire(const fs::path& path) {
   const fs::path away = path.string() + kRemoving;
   remove_folder(away);
@@ -95,7 +95,7 @@ void remove_folder(const fs::path& folder) {
 void remove_leftovers(const fs::path& folder, std::int64_t step, const std::string& token) {
   for (const auto& [name, path] : look(folder)) {
     if (name.kind == Kind::removing) remove_folder(path);
-    // A rank that is ahead may be writing our next one already.
+    // A faster rank may already be writing our next checkpoint.
     if (name.kind == Kind::writing && (name.attempt != token || name.step < step))
       remove_folder(path);
     if (name.kind == Kind::replaced && fs::exists(whole_folder(folder, name.step))) retire(path);
@@ -137,7 +137,7 @@ std::vector<fs::path> list(const fs::path& folder) {
   });
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     if (a.name.step != b.name.step) return a.name.step > b.name.step;
-    return a.name.kind < b.name.kind;  // the new one before the one that it replaced
+    return a.name.kind < b.name.kind;  // the new one before the one that it replaces
   });
   std::vector<fs::path> paths;
   for (auto& one : found) paths.push_back(std::move(one.path));

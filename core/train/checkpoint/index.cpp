@@ -10,7 +10,7 @@ namespace orch::checkpoint {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
-// Their memory is a few hundred MiB; a file of some bytes can ask for any number.
+// This many take a few hundred MiB; without a limit a tiny file could request any number.
 constexpr std::size_t kMostSegments = std::size_t{1} << 23;
 
 Piece box_of(Piece piece) {
@@ -19,7 +19,7 @@ Piece box_of(Piece piece) {
   return piece;
 }
 
-// What tells a box from all others.
+// A string that identifies a box.
 std::string key_of(const Piece& piece) {
   auto key = piece.name + '\0' + std::to_string(static_cast<int>(piece.dtype));
   for (const auto* numbers : {&piece.shape, &piece.offsets, &piece.sizes})
@@ -33,8 +33,9 @@ Error bad(const PlacedBox& box, std::string fact) {
   return {printable(box.piece.name), std::move(fact), ""};
 }
 
-// Bytes of each box that segments have, these sorted by where they begin. A sweep: as no two
-// overlap, all of them together touch hardly more boxes than there are.
+// The number of bytes of each box that are covered by segments, which are sorted by their
+// beginnings. A sweep: segments do not overlap, so all of them together touch hardly more boxes
+// than there are.
 Result<std::vector<std::int64_t>> covered_bytes(const std::vector<PlacedBox>& boxes,
                                                 const std::vector<Segment>& segments) {
   std::vector<std::int64_t> covered(boxes.size());
@@ -56,11 +57,12 @@ Result<std::vector<std::int64_t>> covered_bytes(const std::vector<PlacedBox>& bo
   return covered;
 }
 
-// Boxes of a tensor cover it once if the weights of all their elements add up to the tensor's.
-// An element's weight is a product of random numbers, one of each dim: then a box's is a product
-// over dims of (sum up to its end - sum up to its offset), and any random function of the place
-// serves as the sum. That is linear in the boxes, however they lie; modulo a prime two different
-// sums are equal by chance once in a thousand million.
+// Checks that the boxes of a tensor cover it exactly once, by comparing sums of weights: those of
+// all boxes with that of the tensor. An element's weight is a product of random numbers, one for
+// each dim: then a box's weight is a product over dims of (sum up to its end - sum up to its
+// offset), and any random function of the position can serve as the sum. The cost is linear in the
+// number of boxes, whatever their arrangement; modulo a prime, two different coverings have the
+// same sum with a probability of one in a thousand million.
 constexpr std::uint64_t kPrime = 2147483647;
 
 std::uint64_t weight(const std::vector<std::int64_t>& offsets,
@@ -127,7 +129,9 @@ Status Concatenation::add_segments(std::size_t rank, SegmentRow row) {
     return Error{"rank-" + std::to_string(rank), "with the others has too many segments", ""};
   for (std::uint64_t i = 0; i < row.count; ++i) {
     if (auto status = add_segment(rank, row.begin, row.bytes); !status) return status;
-    if (__builtin_add_overflow(row.begin, row.stride, &row.begin)) row.begin = -1;  // beyond all
+    if (__builtin_add_overflow(row.begin, row.stride, &row.begin))
+      row.begin = -1;  // beyond all
+                       // positions
   }
   return {};
 }

@@ -20,7 +20,7 @@ constexpr int kVersion = 1;
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kSeal = ",\"sum\":\"";
 
-// The object's last member is the checksum of all before it.
+// Adds a last member, the checksum of all text before it.
 std::string sealed(const Json& json) {
   auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();
@@ -42,7 +42,7 @@ Result<Json> unsealed(const std::string& text, const std::string& place) {
   return json;
 }
 
-// Checked, as what becomes of a number that does not fit is anyone's guess.
+// Checked, because the conversion of a number that does not fit is undefined.
 std::int64_t integer(const Json& json) {
   if (!json.is_number_integer() ||
       (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest))
@@ -66,7 +66,7 @@ void demand(const Status& status) {
   if (!status) throw std::runtime_error(text(status.error()));
 }
 
-// Arrays, as there may be a hundred thousand of them.
+// An array, because there may be a hundred thousand of them.
 Json piece_json(const Piece& p) {
   return {p.name, name(p.dtype), p.shape, p.offsets, p.sizes, p.begin, p.end};
 }
@@ -76,7 +76,7 @@ Json box_json(const Piece& box) {
   return {box.name, name(box.dtype), box.shape, box.offsets, box.sizes};
 }
 
-// A piece, or a box, or a whole tensor: what is left out is all there is.
+// A piece, a box, or a whole tensor: missing entries mean "all of it".
 Piece parse_piece(const Json& json) {
   const auto dtype = parse_dtype(json.at(1).get<std::string>());
   if (!dtype) throw std::runtime_error("unknown type");
@@ -94,7 +94,7 @@ Piece parse_piece(const Json& json) {
   return piece;
 }
 
-// `what` it has: pieces or segments.
+// `what` is the name of its content: pieces or segments.
 Json shard_json(const Shard& shard, const char* what, Json held) {
   return {{"bytes", shard.bytes},
           {"checksum", hex(shard.checksum)},
@@ -124,8 +124,8 @@ std::vector<Piece> parse_pieces(const Json& json) {
   return pieces;
 }
 
-// The number of leading segments with one length and one stride, which one row can stand for; 1 if
-// a row would be no shorter than the segments themselves.
+// The number of leading segments with equal length and stride, which a single row can represent; 1
+// if the row would be no shorter than the segments.
 std::size_t equal_steps(std::span<const Segment> segments) {
   const auto continues = [&](std::size_t i) {
     const auto &first = segments[0], &before = segments[i - 1], &next = segments[i];
@@ -162,7 +162,7 @@ SegmentRow parse_row(const Json& json) {
   return row;
 }
 
-// What is not finite has no place in JSON.
+// JSON cannot represent infinity and NaN.
 Json numbers_json(const std::map<std::string, double>& numbers) {
   Json json = Json::object();
   for (const auto& [name, number] : numbers)
@@ -199,7 +199,7 @@ Facts parse_facts(const Json& json) {
   return facts;
 }
 
-// Text that is whole by its checksum and yet not as it should be.
+// The checksum is right, but the content may still be invalid.
 template <class Parse>
 auto parsed(const std::string& text, const std::string& place, Parse parse)
     -> Result<decltype(parse(Json()))> {
@@ -212,7 +212,7 @@ auto parsed(const std::string& text, const std::string& place, Parse parse)
   }
 }
 
-// The members of checkpoint.json that tell of the state.
+// Reads the members of checkpoint.json about the state.
 void parse_state(const Json& json, Manifest& manifest) {
   for (const auto& box : json.at("tensors")) demand(manifest.state.add_box(parse_piece(box)));
   for (const auto& shard : json.at("shards")) {
@@ -222,7 +222,7 @@ void parse_state(const Json& json, Manifest& manifest) {
   }
 }
 
-// Each file is as long as its header and what it has.
+// Each file must be as long as its header and its content.
 void check_bytes(const Manifest& manifest) {
   std::vector<std::uint64_t> bytes;
   for (const auto& shard : manifest.shards) bytes.push_back(shard.data_begin);

@@ -14,12 +14,12 @@ namespace orch::checkpoint {
 struct Shard {
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;
-  std::uint64_t data_begin = 0;  // bytes of the header
+  std::uint64_t data_begin = 0;  // size of the header
 };
 std::string shard_name(std::size_t rank);  // "rank-0.safetensors"
 
-// A rank's note to rank 0, rank-k.json. attempt and step tell it from one that a killed try left
-// behind.
+// A rank's note to rank 0, rank-k.json. attempt and step distinguish it from a note that a killed
+// attempt left.
 struct RankNote {
   std::string attempt;
   std::int64_t step = 0;
@@ -32,17 +32,18 @@ Result<RankNote> parse_rank_json(const std::string& text, const std::string& pla
 
 // checkpoint.json. Like the notes it ends with a checksum of itself. Its size grows with tensors
 // plus ranks, not with their product:
-//   "tensors": a box each, in the order of the concatenation: [name, type, shape], and, if it is
-//              not all of the tensor, [..., offsets, sizes]
-//   "shards":  of each rank, with "segments" of the concatenation, in bytes: [begin, bytes], or
-//              [begin, bytes, stride, count] for so many at equal distances, as the same part of
-//              every layer is
+//   "tensors": one entry per box, in the order of the concatenation: [name, type, shape], and, if
+//   it
+//              is not the whole tensor, [..., offsets, sizes]
+//   "shards":  one entry per rank, with "segments" of the concatenation, in bytes: [begin, bytes],
+//              or [begin, bytes, stride, count] for `count` of them at equal distances, such as the
+//              same part of every layer
 struct Manifest {
   Facts facts;
   std::vector<Shard> shards;  // by rank
   Concatenation state;
 
-  // The next rank's.
+  // Adds the next rank.
   Status add(const Shard& shard, std::span<const Piece> pieces);
 };
 std::string checkpoint_json(const Manifest& manifest);

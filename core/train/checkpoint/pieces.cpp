@@ -7,7 +7,7 @@
 namespace orch::checkpoint {
 namespace {
 
-// Rows of the first dim that a range of the box can touch.
+// Restricts the rows of the first dim to those that the range can touch.
 void narrow(CommonDim& first, std::int64_t offset, std::int64_t stride, const Piece& piece) {
   first.low = std::max(first.low, offset + piece.begin / stride);
   first.high = std::min(first.high, offset + (piece.end + stride - 1) / stride);
@@ -24,7 +24,7 @@ bool is_whole(const CommonDim& dim) { return dim.size_a == dim.size && dim.size_
 
 }  // namespace
 
-// Of any numbers that a file may hold: more than fits is the most that fits.
+// The product of any numbers that a file may contain; saturates on overflow.
 std::int64_t count(std::span<const std::int64_t> sizes) {
   std::int64_t product = 1;
   for (const auto size : sizes)
@@ -83,7 +83,7 @@ std::vector<CommonDim> common_dims(const Piece& a, const Piece& b) {
       dims.insert(dims.begin(), dim);
     }
   }
-  if (dims.empty()) dims.push_back({1, 0, 1, 0, 1});  // a number
+  if (dims.empty()) dims.push_back({1, 0, 1, 0, 1});  // a scalar
   set_strides(dims);
   for (auto& dim : dims) {
     dim.low = std::max(dim.offset_a, dim.offset_b);

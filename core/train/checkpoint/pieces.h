@@ -14,9 +14,10 @@ namespace orch::checkpoint {
 enum class Dtype { f32, f16, bf16, f64, i64, u8 };
 std::size_t bytes_of(Dtype dtype);
 
-// A box of a tensor: offsets and sizes in its global shape, and of the box's elements, in row-major
-// order, the range [begin, end). So a tensor-parallel slice is a box, and a shard of a flat buffer
-// a range; both together are a shard of a slice. All ranks cut a tensor into the same boxes.
+// A part of a tensor: a box, given by offsets and sizes in the global shape, and of the box's
+// elements, in row-major order, the range [begin, end). So a tensor-parallel slice is a box, a
+// shard of a flat buffer is a range, and a shard of a slice is both. All ranks must cut a tensor
+// into the same boxes.
 struct Piece {
   std::string name;  // "weights/layers.0.mlp.up.weight", "exp_avg/…", "powersgd.error.3/…"
   Dtype dtype = Dtype::f32;
@@ -26,7 +27,7 @@ struct Piece {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
-  // All of a tensor.
+  // A piece that is a whole tensor.
   static Piece whole(std::string name, Dtype dtype, std::vector<std::int64_t> shape);
 };
 
@@ -34,26 +35,28 @@ std::int64_t count(std::span<const std::int64_t> sizes);
 inline std::int64_t elements(const Piece& piece) { return piece.end - piece.begin; }
 std::string shape_text(std::span<const std::int64_t> shape);  // "[4, 3]"
 
-// The box lies in the shape, the range in the box, and the bytes can be counted.
+// Checks that the box is inside the shape, the range inside the box, and the number of bytes does
+// not overflow.
 Status check_piece(const Piece& piece);
 
-// Two boxes of one tensor along a dim; neighbours that both boxes have whole are one.
+// The overlap of two boxes of one tensor along a dim; adjacent dims that both boxes cover
+// completely are merged.
 struct CommonDim {
-  std::int64_t size;  // of the tensor
+  std::int64_t size;  // size of the tensor
   std::int64_t offset_a, size_a, offset_b, size_b;
-  std::int64_t stride_a = 1, stride_b = 1;  // elements of the box
-  std::int64_t low = 0, high = 0;           // what both have
+  std::int64_t stride_a = 1, stride_b = 1;  // distance in elements of the box
+  std::int64_t low = 0, high = 0;           // the common range
 };
-// Empty if they have nothing in common.
+// Empty if they do not overlap.
 std::vector<CommonDim> common_dims(const Piece& a, const Piece& b);
 
-// Elements that two pieces of one tensor share: where they begin in each piece's data, and how
-// many.
+// Elements that two pieces of one tensor share: their beginning in each piece's data, and their
+// number.
 struct Run {
   std::int64_t at_a, at_b, count;
 };
 
-// Calls use(Run) for each stretch that lies together in both; in the order of both.
+// Calls use(Run) for each run that is contiguous in both pieces, in their order.
 template <class Use>
 void for_each_run(const Piece& a, const Piece& b, Use use) {
   const auto dims = common_dims(a, b);
@@ -70,7 +73,7 @@ void for_each_run(const Piece& a, const Piece& b, Use use) {
     const auto first = std::max({std::int64_t{0}, a.begin - in_a, b.begin - in_b});
     const auto end = std::min({last.high - last.low, a.end - in_a, b.end - in_b});
     if (first < end) use(Run{in_a + first - a.begin, in_b + first - b.begin, end - first});
-    std::size_t dim = dims.size() - 1;  // the next row
+    std::size_t dim = dims.size() - 1;  // advances to the next row
     while (dim > 0 && ++at[dim - 1] == dims[dim - 1].high) {
       at[dim - 1] = dims[dim - 1].low;
       --dim;

@@ -74,11 +74,11 @@ Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
   return {};
 }
 
-// What of a box lies in a segment.
+// Reads the part of a box that is in a segment.
 Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
                          std::span<std::byte> to) const {
   Status status;
-  std::optional<ShardReader> file;  // opened if there is something to read
+  std::optional<ShardReader> file;  // opened only if there is something to read
   std::vector<std::byte> converted;
   const auto from_type = box.piece.dtype;
   const auto from_bytes = bytes_of(from_type), to_bytes = bytes_of(wanted.dtype);
@@ -158,7 +158,7 @@ std::vector<std::string> Reader::names() const {
 
 Latest open_latest(const fs::path& folder) {
   Latest latest;
-  if (auto there = entries_if_there(folder); !there) {  // not the same as an empty one
+  if (auto there = entries_if_there(folder); !there) {  // a missing folder is not an empty one
     latest.skipped = there.error();
     return latest;
   }

@@ -19,9 +19,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kLargestHeader = 100'000'000;  // as safetensors' own library has it
+constexpr std::uint64_t kLargestHeader = 100'000'000;  // the limit of safetensors' own library
 
-// The disk begins with these while we go on; otherwise all waits for the last sync.
+// Bytes after which the disk starts writing while we continue; otherwise the last sync would wait
+// for everything.
 constexpr std::uint64_t kFlush = std::uint64_t{32} << 20;
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 
@@ -32,7 +33,7 @@ Error broken(const fs::path& path, const std::string& fact) {
           "download it again"};
 }
 
-// Throws nlohmann's exceptions where something has another type.
+// Throws nlohmann's exceptions if a member has another type.
 TensorEntry entry(const std::string& name, const Json& json) {
   const auto& offsets = json.at("data_offsets");
   return {name, json.at("dtype").get<std::string>(),
@@ -99,7 +100,7 @@ std::string safetensors_header(std::span<const TensorEntry> tensors,
                          {"shape", tensor.shape},
                          {"data_offsets", {tensor.begin, tensor.end}}};
   auto text = json.is_null() ? std::string("{}") : json.dump();
-  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // so that tensors are aligned in a mapping
+  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // aligns tensors when the file is mapped
   const std::uint64_t length = text.size();
   std::string out(sizeof length, '\0');
   std::memcpy(out.data(), &length, sizeof length);

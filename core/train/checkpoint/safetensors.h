@@ -15,38 +15,38 @@
 
 namespace orch::checkpoint {
 
-// What is read or written at once: it stays in the cache while it is summed up, and one call is
-// cheap.
+// Bytes per read or write: they stay in the cache while the checksum is computed, and the cost of
+// the call is negligible.
 inline constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 // A safetensors file: the length of the header, the header in JSON, and the tensors without gaps.
 struct TensorEntry {
   std::string name;
-  std::string dtype;  // as the file spells it; it may be one that we do not know
+  std::string dtype;  // as in the file; may be unknown to us
   std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  // bytes, from where the data begin
+  std::uint64_t begin = 0, end = 0;  // bytes, relative to the start of the data
 };
 
 struct SafetensorsHeader {
-  std::uint64_t data_begin = 0;  // bytes before the tensors
+  std::uint64_t data_begin = 0;  // size of everything before the tensors
   std::vector<TensorEntry> tensors;
 };
 
-// Checks that every tensor lies in the file and has the bytes of its shape.
+// Checks that every tensor is inside the file and has the bytes of its shape.
 Result<SafetensorsHeader> read_safetensors_header(const fs::path& path);
 
-// The bytes before the tensors, which must come in this order.
+// The bytes before the tensors, which must be in this order.
 std::string safetensors_header(std::span<const TensorEntry> tensors,
                                const std::map<std::string, std::string>& metadata);
 
-// Writes a file beside its place, sums it up on the way, syncs and renames it.
+// Writes a file beside its final path and computes its checksum meanwhile; syncs and renames it.
 class ShardWriter {
  public:
-  // Asks for the space at once: a full disk is known before anything is written.
+  // Allocates the space at once: a full disk is detected before anything is written.
   static Result<ShardWriter> create(const fs::path& path, std::uint64_t bytes);
 
   Status append(std::span<const std::byte> data);
-  Status finish();  // must have got all bytes; without it nothing is left behind
+  Status finish();  // all bytes must have been written; without this call nothing is left behind
   std::uint64_t checksum() const { return sum_.value(); }
 
  private:
@@ -58,7 +58,7 @@ class ShardWriter {
   Checksum sum_;
 };
 
-// Reads parts of one file, in any order and of any size; near ones with one call.
+// Reads parts of a file, in any order and of any size; adjacent ones with one call.
 class ShardReader {
  public:
   static Result<ShardReader> open(const fs::path& path);

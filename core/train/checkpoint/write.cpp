@@ -17,7 +17,7 @@ namespace {
 
 std::string rank_name(int rank) { return "rank-" + std::to_string(rank); }
 
-// One call of write().
+// The state of one call of write().
 class Writing {
  public:
   Writing(const fs::path& folder, const Facts& facts, const Saved& saved,
@@ -105,7 +105,7 @@ TensorEntry entry_of(const SavedPiece& saved, std::uint64_t begin) {
   return entry;
 }
 
-// Several pieces of one tensor need names of their own.
+// Several pieces of one tensor get distinct names.
 void tell_apart(std::vector<TensorEntry>& entries) {
   std::map<std::string, int> seen;
   for (auto& entry : entries)
@@ -166,7 +166,9 @@ Status Writing::write_share() {
 }
 
 Status Writing::write_all() {
-  if (facts_.ranks == 1) remove_folder(here_);  // a killed try's, if the attempt has no name
+  if (facts_.ranks == 1)
+    remove_folder(here_);  // left by a killed attempt, if attempts have no
+                           // name
   remove_leftovers(folder_, facts_.step, token_);
   if (auto status = make_folder(here_); !status) return status;
   const auto own = write_shard();
@@ -217,8 +219,8 @@ Result<RankNote> Writing::wait_for(int rank, std::chrono::steady_clock::time_poi
   }
 }
 
-// It gets its name only if a reader can open it: else it would pass for a checkpoint, and sound
-// ones would be removed for it.
+// It is renamed only if a reader can open it: otherwise it would pass for a checkpoint, and valid
+// ones would be removed because of it.
 Status Writing::complete(const Manifest& manifest) const {
   if (auto status = write_file_atomically(here_ / "checkpoint.json", checkpoint_json(manifest));
       !status)
@@ -226,14 +228,15 @@ Status Writing::complete(const Manifest& manifest) const {
   if (const auto opened = Reader::open(here_, /*checksums=*/false); !opened)
     return Error{printable(here_.string()), "cannot be read back: " + opened.error().front().fact,
                  "report this: the checkpoints before it were kept"};
-  std::error_code ignored;  // all that they say is in it
+  std::error_code ignored;  // the manifest contains all of their information
   for (int rank = 1; rank < facts_.ranks; ++rank)
     fs::remove(here_ / (rank_name(rank) + ".json"), ignored);
   sync_folder(here_);
   return put_in_place(here_, folder_, facts_.step);
 }
 
-// Rank 0 takes all away; others tell it why they could not, so that it need not wait.
+// Rank 0 removes everything; other ranks leave it the reason of their failure, so that it does not
+// wait.
 void Writing::clean_up(const Errors& why) const {
   if (options_.rank == 0) return remove_folder(here_);
   std::error_code ignored;

@@ -15,12 +15,11 @@
 namespace orch::data {
 namespace {
 
-constexpr std::int64_t kLooks = 16;  // samples that are looked at when it is opened
-constexpr std::int64_t kEndless = std::int64_t{1}
-                                  << 40;  // synthetic samples, if none are asked for
+constexpr std::int64_t kLooks = 16;                       // samples that are checked on opening
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // number of synthetic samples by default
 
-// The samples of an indexed file, in their order. A token that is none of the vocabulary's is found
-// when it is read.
+// The samples of an indexed file, in their order. A token outside the vocabulary is detected when
+// it is read.
 class TextSamples : public Dataset {
  public:
   TextSamples(IndexedFile file, Order order, std::int64_t vocab)
@@ -50,7 +49,7 @@ void TextSamples::read(std::int64_t sample, std::span<std::int32_t> to) const {
                                "built with, or build the data again with the model's tokenizer");
 }
 
-// From where the sample begins, through as many documents as it takes.
+// Copies from the beginning of the sample, through as many documents as needed.
 void TextSamples::copy(std::size_t cut, std::span<std::int32_t> to) const {
   auto [place, offset] = order_.starts[cut];
   for (std::size_t done = 0; done < to.size(); ++place, offset = 0) {
@@ -69,7 +68,7 @@ Status check(const Options& options) {
     return Error{"data", "a vocabulary of " + std::to_string(options.vocab), "give vocab"};
   if (options.samples < 0)
     return Error{"data", std::to_string(options.samples) + " samples are wanted", "0: one epoch"};
-  // What numpy takes, and so what Megatron can be given to have the same order.
+  // numpy's range of seeds; so Megatron can be given the same seed and order.
   if (options.seed < 0 || options.seed > std::numeric_limits<std::uint32_t>::max())
     return Error{"data", "the seed " + std::to_string(options.seed) + " is out of range",
                  "give one from 0 to 4294967295"};
@@ -84,7 +83,7 @@ std::unique_ptr<Dataset> synthetic(const Options& options) {
                                      options.samples > 0 ? options.samples : kEndless);
 }
 
-// What would fail the first hour should fail the first second.
+// Detects at once what would otherwise fail within the first hour.
 Status look(const Dataset& data, std::int64_t seq) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(seq) + 1);
   const auto looks = std::min(kLooks, data.size());

@@ -11,7 +11,7 @@ static_assert(std::endian::native == std::endian::little, "the files are little-
 namespace orch::data {
 namespace {
 
-// The index has no alignment to speak of.
+// Reads an unaligned number: the index has no alignment.
 template <class T>
 T load(const std::byte* from) {
   T value;
@@ -23,7 +23,7 @@ Error damaged(const std::string& file, const std::string& fact) {
   return {printable(file), fact, "build it again, or copy it again from where it came"};
 }
 
-// What 32 bits cannot hold is -1.
+// A value that does not fit into 32 bits becomes -1.
 template <class T>
 void read_as(const std::byte* from, std::span<std::int32_t> to) {
   for (auto& token : to) {
@@ -96,13 +96,13 @@ Status IndexedFile::read_header() {
   dtype_ = Dtype{code};
   const auto sequences = load<std::uint64_t>(data + 18), entries = load<std::uint64_t>(data + 26);
   const auto bytes = static_cast<std::uint64_t>(idx_.size());
-  // Each count alone first: their sum could overflow.
+  // Each count is checked alone first: their sum could overflow.
   if (sequences > bytes / 12 || entries > bytes / 8 ||
       kIndexHeader + 12 * sequences + 8 * entries > bytes)
     return damaged(place, "is truncated: " + std::to_string(bytes) + " bytes cannot hold " +
                               std::to_string(sequences) + " sequences and " +
                               std::to_string(entries) + " entries of the document index");
-  // A mode for each sequence may follow; text has none.
+  // A mode for each sequence may follow; text datasets have none.
   const auto rest = bytes - (kIndexHeader + 12 * sequences + 8 * entries);
   if (rest != 0 && rest != sequences)
     return damaged(place, "has " + std::to_string(rest) + " bytes after its end");

@@ -19,7 +19,7 @@ enum class Dtype : std::uint8_t { u8 = 1, i8 = 2, i16 = 3, i32 = 4, i64 = 5, u16
 
 std::string_view name(Dtype dtype);
 std::int64_t bytes_of(Dtype dtype);
-// As Megatron chooses it.
+// Megatron's choice.
 Dtype dtype_for(std::int64_t vocab);
 
 inline constexpr std::string_view kIndexMagic{"MMIDIDX\0\0", 9};
@@ -28,8 +28,8 @@ inline constexpr std::int64_t kIndexHeader = 9 + 8 + 1 + 8 + 8;
 std::string bin_path(const std::string& prefix);
 std::string idx_path(const std::string& prefix);
 
-// Both files mapped into memory. All of the index is checked when it is opened, so that no number
-// in it can lead outside the files. Reading is safe from several threads.
+// Both files mapped into memory. The whole index is checked on opening, so that no number in it can
+// lead outside the files. Thread-safe for reading.
 class IndexedFile {
  public:
   static Result<IndexedFile> open(const std::string& prefix);
@@ -41,11 +41,11 @@ class IndexedFile {
   const std::string& prefix() const { return prefix_; }
 
   std::int32_t size(std::int64_t sequence) const;
-  // The sequence that a document begins with; of documents(): where the last one ends.
+  // The first sequence of a document; for document = documents(): the end of the last one.
   std::int64_t document_begin(std::int64_t document) const;
 
-  // Tokens [offset, offset + to.size()) of a sequence, which must have them. What 32 bits cannot
-  // hold is -1.
+  // Reads tokens [offset, offset + to.size()) of a sequence, which must have them. A value that
+  // does not fit into 32 bits becomes -1.
   void read(std::int64_t sequence, std::int64_t offset, std::span<std::int32_t> to) const;
 
  private:

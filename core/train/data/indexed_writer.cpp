@@ -61,7 +61,7 @@ Status IndexedWriter::write_header() {
   return idx_.write_at(0, header, sizeof header);
 }
 
-// An old index goes first: it must never stand beside tokens that are not its own.
+// An old index is removed first: it must never exist beside other tokens than its own.
 Status IndexedWriter::put_in_place() {
   if (replace_ && ::unlink(idx_path(prefix_).c_str()) != 0 && errno != ENOENT)
     return file_error(idx_path(prefix_), "cannot replace", errno);

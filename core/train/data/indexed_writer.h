@@ -12,18 +12,17 @@
 
 namespace orch::data {
 
-// Writes an indexed dataset, a document at a time, in constant memory. Both files are written
-// beside their places and come into them with finish(), the index last: whoever finds an index
-// finds all of it. One that is not finished leaves nothing behind, and what was there before as it
-// was.
+// Writes an indexed dataset, document by document, in constant memory. Both files are written
+// beside their final paths and renamed by finish(), the index last: so a dataset with an index is
+// complete. An unfinished one leaves nothing behind and changes nothing.
 class IndexedWriter {
  public:
-  // An error if there is one already and it may not be replaced, or if someone writes it now.
+  // An error if the dataset exists and may not be replaced, or if another process is writing it.
   static Result<IndexedWriter> create(const std::string& prefix, Dtype dtype, bool replace = false);
 
-  // Of the document that is being written. Tokens must fit into the type (u16, i32).
+  // Appends to the current document. Tokens must fit into the type (u16, i32).
   Status add(std::span<const std::int32_t> tokens);
-  // Ends it, as one sequence; a document may be empty.
+  // Ends the document, as one sequence; it may be empty.
   Status end_document();
   Status finish();
 
@@ -45,14 +44,14 @@ class IndexedWriter {
   std::string prefix_;
   Dtype dtype_;
   bool replace_;
-  // The sizes go into the index as they come. What follows them can be computed from them, and they
-  // are read back for it in blocks, so that memory does not grow with the documents.
+  // Sizes are written to the index as they come. The tables behind them can be computed from them,
+  // so sizes are read back in blocks, and memory does not grow with the number of documents.
   DraftFile bin_;
   DraftFile idx_;
   std::int64_t documents_ = 0;
   std::int64_t tokens_ = 0;
   std::int64_t in_document_ = 0;
-  std::vector<std::uint16_t> narrow_;  // kept for its memory
+  std::vector<std::uint16_t> narrow_;  // buffer, reused
 };
 
 }  // namespace orch::data

@@ -9,7 +9,7 @@
 
 namespace orch::data {
 
-// Gives a mapping back.
+// Unmaps the file.
 struct Unmap {
   std::size_t size = 0;
   void operator()(void* data) const;
@@ -23,7 +23,7 @@ class MappedFile {
   const std::byte* data() const { return static_cast<const std::byte*>(data_.get()); }
   std::size_t size() const { return data_.get_deleter().size; }
   std::string_view text() const { return {static_cast<const char*>(data_.get()), size()}; }
-  // It will be read from its beginning to its end.
+  // Advises the kernel that it will be read from beginning to end.
   void expect_sequential() const;
 
  private:

@@ -19,10 +19,10 @@ struct Epochs {
   std::int64_t tokens_each = 0;
   std::int64_t count = 1;
   bool last_apart = false;
-  std::int64_t before_last = 0;  // samples, if the last epoch is apart
+  std::int64_t before_last = 0;  // samples, if the last epoch is separate
 };
 
-// A sample needs seq tokens, and one more for all of them together.
+// A sample needs seq tokens, and all of them together one more.
 std::int64_t samples_in(std::int64_t tokens, std::int64_t seq) { return (tokens - 1) / seq; }
 
 Epochs count_epochs(std::int64_t tokens, const Options& options) {
@@ -32,14 +32,14 @@ Epochs count_epochs(std::int64_t tokens, const Options& options) {
   if (epochs.count == 1) return epochs;
   epochs.before_last = samples_in((epochs.count - 1) * tokens, options.seq);
   const auto of_last = options.samples - epochs.before_last;
-  // Rounded down, as Megatron does.
+  // Rounded down, as in Megatron.
   const auto enough =
       static_cast<std::int64_t>(0.80 * static_cast<double>(samples_in(tokens, options.seq)));
   epochs.last_apart = of_last < enough;
   return epochs;
 }
 
-// Adds some epochs of all documents, shuffled together.
+// Adds a number of epochs of all documents, shuffled together.
 void add_epochs(std::int64_t epochs, std::int64_t first, std::size_t documents,
                 NumpyShuffle& shuffle, std::vector<std::uint32_t>& to) {
   const auto begin = to.size();
@@ -60,8 +60,7 @@ std::vector<std::uint32_t> order_documents(const Epochs& epochs, std::int64_t fi
 }
 
 // Cuts the documents, one after the other, every seq tokens. The last token of a sample is the
-// first of the next, so a cut never falls behind a document's last token: there is one more to
-// come.
+// first of the next, so a cut never falls behind a document's last token.
 std::vector<Order::Start> cut(std::span<const std::int32_t> sizes, std::int64_t first,
                               const std::vector<std::uint32_t>& documents, std::int64_t seq,
                               std::int64_t samples) {
@@ -103,8 +102,8 @@ Error too_few(std::int64_t tokens, std::size_t documents, std::int64_t seq) {
 
 }  // namespace
 
-// Fisher and Yates from the end, and the bits of a Mersenne twister masked until they fit: numpy
-// has frozen it so, as its legacy generator.
+// Fisher-Yates from the end, with bits of a Mersenne twister masked until they fit: numpy
+// guarantees this algorithm for its legacy generator.
 void NumpyShuffle::operator()(std::span<std::uint32_t> values) {
   if (values.empty()) return;
   for (auto i = static_cast<std::uint32_t>(values.size() - 1); i > 0; --i)
@@ -135,7 +134,7 @@ Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t 
   double from = 0;
   for (const double share : shares) {
     const double to = from + share / sum;
-    // Half to even, as Python rounds.
+    // Rounds half to even, as Python does.
     const auto at = [&](double x) {
       return static_cast<std::int64_t>(std::nearbyint(x * static_cast<double>(documents)));
     };

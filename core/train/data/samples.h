@@ -13,10 +13,11 @@ namespace orch::data {
 
 // The order of samples is that of Megatron-LM's GPT dataset: documents are shuffled, epoch after
 // epoch, and cut into samples of seq + 1 tokens that share one token with their neighbour; then the
-// samples are shuffled. A last epoch of which little is needed is shuffled by itself, so that its
-// documents do not come before others have come once.
+// samples are shuffled. A last epoch of which only a small part is needed is shuffled separately,
+// so that none of its documents comes before others have come once.
 
-// numpy's RandomState(seed).shuffle: the same permutation, and the same stream behind it.
+// numpy's RandomState(seed).shuffle: the same permutation, and the same state of the generator
+// afterwards.
 class NumpyShuffle {
  public:
   explicit NumpyShuffle(std::uint32_t seed) : stream_(seed) {}
@@ -27,7 +28,7 @@ class NumpyShuffle {
   std::mt19937 stream_;
 };
 
-// The documents [begin, end) of each split: "969,30,1" of 1000 are 969, 30 and 1. Missing numbers
+// The documents [begin, end) of each split: "969,30,1" of 1000 gives 969, 30 and 1. Missing numbers
 // are 0.
 struct Range {
   std::int64_t begin = 0;
@@ -37,22 +38,22 @@ struct Range {
 Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t documents);
 
 struct Order {
-  // Where a sample begins: a place in `documents`, and a token of that document. Sample i ends with
-  // the token that sample i + 1 begins with.
+  // The beginning of a sample: an index in `documents`, and a token of that document. Sample i ends
+  // with the token that sample i + 1 begins with.
   struct Start {
     std::uint32_t place = 0;
     std::int32_t offset = 0;
     bool operator==(const Start&) const = default;
   };
   std::vector<std::uint32_t> documents;  // of all epochs
-  std::vector<Start> starts;             // one more than samples
+  std::vector<Start> starts;             // the i-th sample is starts[shuffle[i]]
   std::vector<std::uint32_t> shuffle;    // the i-th sample is this one of starts
 
   std::int64_t size() const { return static_cast<std::int64_t>(shuffle.size()); }
 };
 
-// sizes: of the split's documents, in tokens; they are numbered from `first`. Of the options seq,
-// samples and seed count.
+// sizes: of the split's documents, in tokens; they are numbered from `first`. Uses seq, samples and
+// seed of the options.
 Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
                          const Options& options);
 

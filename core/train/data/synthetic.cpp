@@ -11,15 +11,15 @@ namespace {
 
 namespace random = counter_random;
 
-// Near the golden section, so that tokens that follow each other are far apart; without a common
-// divisor, so that every token follows just one.
+// A factor near the golden section, so that consecutive tokens are far apart; coprime to the
+// vocabulary, so that every token follows exactly one other.
 std::uint64_t factor_for(std::uint64_t vocab) {
   auto factor = static_cast<std::uint64_t>(0.618 * static_cast<double>(vocab)) + 1;
   while (std::gcd(factor, vocab) != 1) ++factor;
   return factor;
 }
 
-// The upper half of the bits; the lower one decides between the two cases.
+// Uses the upper half of the bits; the lower half decides between the two cases.
 std::int32_t any_token(std::uint64_t bits, std::uint64_t vocab) {
   return static_cast<std::int32_t>((bits >> 32) * vocab >> 32);
 }

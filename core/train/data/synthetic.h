@@ -6,17 +6,17 @@
 
 namespace orch::data {
 
-// Tokens with something to learn: each is a fixed function of the one before it with a probability
-// of 3/4, and any token otherwise. A table of pairs predicts it as well as can be.
+// Tokens with a learnable pattern: each is a fixed function of the previous one with a probability
+// of 3/4, and random otherwise. A table of pairs is an optimal predictor.
 class Synthetic : public Dataset {
  public:
-  // key: of the split; other keys are other samples of the same process.
+  // key: identifies the split; other keys give other samples of the same process.
   Synthetic(std::int64_t vocab, std::uint64_t key, std::int64_t samples);
 
   std::int64_t size() const override { return samples_; }
   void read(std::int64_t sample, std::span<std::int32_t> to) const override;
 
-  // What most often follows a token.
+  // The token that most often follows this one.
   std::int32_t after(std::int32_t token) const;
 
  private:

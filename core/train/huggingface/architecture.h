@@ -14,57 +14,57 @@ namespace orch::huggingface {
 
 using Json = nlohmann::ordered_json;
 
-// A config.json as it is read: one field under any of its names, and what speaks against it.
+// A config.json while it is read: fields by any of their names, and the reasons why it is not
+// supported.
 struct Config {
   const Json& json;
   std::string place;
   Errors errors = {};
 
   const Json* find(std::initializer_list<const char*> names) const;
-  // A size within its limits; `missing` where there is none.
+  // A size within its limits; `missing` if there is none.
   std::int64_t size(plan::Field field, std::initializer_list<const char*> names,
                     std::int64_t missing = 0);
   double real(plan::Field field, const char* name, double missing);
   bool flag(const char* name, bool missing);
-  // A field that must have this value if it is there.
+  // If this field exists, it must have this value.
   void only(const char* name, const Json& value);
   void refuse(std::string fact, std::string fix = "");
 };
 
-// In which order the other side has our rows.
+// The order of our rows in the other side's tensor.
 enum class Rows {
   same,
-  qkv,    // all q, all k, all v; ours group by group: its queries, its key, its value
-  pairs,  // first halves of pairs, then second halves: gates and ups of SwiGLU; ours beside each
-          // other
+  qkv,    // all q, all k, all v; ours: for each group its queries, key and value
+  pairs,  // first halves of pairs, then second halves: gates and ups of SwiGLU; ours: interleaved
 };
 
-// A tensor of the other side: some rows of one of ours.
+// A tensor of the other side, which holds some rows of one of ours.
 struct Their {
   std::string name;  // without the prefix: "h.0.attn.c_attn.weight"
   std::int64_t rows = 0;
 };
 
-// One parameter of ours, and what it is there: one tensor, or several, one after the other.
+// One of our parameters, and the tensor, or tensors in order, of the other side.
 struct Tensor {
   std::string ours;                 // "layers.0.attention.qkv.weight"
-  std::vector<std::int64_t> shape;  // ours
+  std::vector<std::int64_t> shape;  // our shape
   std::vector<Their> theirs;
   Rows rows = Rows::same;
-  bool transposed = false;  // GPT-2's Conv1D has [in, out]
+  bool transposed = false;  // GPT-2's Conv1D stores [in, out]
 
   std::int64_t width() const { return shape.size() > 1 ? shape[1] : 1; }
 };
 
 std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their);
 
-// The values of a whole tensor as the other side has them, one after the other; and back.
+// Converts the values of a whole tensor to the other side's, concatenated; and back.
 std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model,
                              std::vector<float> ours);
 std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model,
                            std::vector<float> theirs);
 
-// Puts a model's tensors together, in the order of computation, for files of architectures.
+// Builds a model's list of tensors, in the order of computation, for the files of architectures.
 class TensorList {
  public:
   TensorList(std::int64_t hidden, bool transposes) : hidden_(hidden), transposes_(transposes) {}
@@ -81,18 +81,18 @@ class TensorList {
   std::vector<Tensor> tensors_;
 };
 
-// The head's name in files, with no prefix.
+// The head's name in files, without prefix.
 inline constexpr const char* kHead = "lm_head.weight";
 
-// A class of transformers that computes what some of our models do. One file for each family of
+// A class of transformers that computes the same as some of our models. One file for each group of
 // them.
 struct Architecture {
   std::string model_type;  // of config.json
   std::string class_name;
-  std::string prefix;  // of tensors' names in files, but the head's
+  std::string prefix;  // prefix of tensor names in files, except the head's
   bool (*fits)(const plan::Model&);
   Json (*config)(const plan::Model&);
-  plan::Model (*read)(Config&);  // notes what our models do not compute
+  plan::Model (*read)(Config&);  // adds problems for what our models do not compute
   std::vector<Tensor> (*tensors)(const plan::Model&);
 };
 

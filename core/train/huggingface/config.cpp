@@ -12,7 +12,7 @@ const Json* Config::find(std::initializer_list<const char*> names) const {
   return nullptr;
 }
 
-// No layer list and no matrix that a damaged file asks for may take all memory.
+// Limits the layer list and matrices, so that a damaged file cannot exhaust memory.
 std::int64_t Config::size(plan::Field field, std::initializer_list<const char*> names,
                           std::int64_t missing) {
   const auto* found = find(names);

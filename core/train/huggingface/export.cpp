@@ -21,10 +21,10 @@ using checkpoint::TensorEntry;
 struct File {
   std::string name;
   std::vector<TensorEntry> entries;
-  std::vector<const Tensor*> tensors;  // that they are of, in the same order
+  std::vector<const Tensor*> tensors;  // the tensors of the entries, in the same order
 };
 
-// As many tensors per file as it may hold, at least one.
+// Fills each file up to its limit, with at least one tensor.
 std::vector<File> share_out(const std::vector<Tensor>& tensors, const std::string& prefix,
                             const ExportOptions& options) {
   std::vector<File> files(1);
@@ -75,7 +75,7 @@ Result<std::vector<std::byte>> values_of(const Tensor& tensor, const plan::Model
 
 Status write_file(const File& file, const plan::Model& model, const checkpoint::Reader& from,
                   const fs::path& folder, Dtype dtype) {
-  // Without the format transformers does not load it.
+  // transformers loads only files with the format entry.
   const auto header = checkpoint::safetensors_header(file.entries, {{"format", "pt"}});
   auto writer =
       checkpoint::ShardWriter::create(folder / file.name, header.size() + file.entries.back().end);
@@ -103,7 +103,7 @@ std::string index_json(const std::vector<File>& files) {
          "\n";
 }
 
-// Weights of something that our model is not, such as a plug-in's own.
+// Reports weights that are not part of our model, such as a plug-in's own.
 Status check_names(const checkpoint::Reader& from, const std::vector<Tensor>& tensors) {
   for (const auto& there : from.names()) {
     const bool known = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {

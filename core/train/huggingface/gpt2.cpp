@@ -6,8 +6,8 @@ namespace {
 
 using plan::Field;
 
-// Biases everywhere, layer norms, GELU of four times the width, a tied head: GPT-2's way and
-// BLOOM's.
+// True for biases everywhere, layer norms, GELU of four times the width and a tied head, as in
+// GPT-2 and BLOOM.
 bool is_old(const plan::Model& m) {
   return m.bias && m.tied && !m.rms_norm && !m.swiglu && !m.rope && !m.qk_norm &&
          m.kv_heads == m.heads && m.head_dim * m.heads == m.hidden &&
@@ -20,7 +20,7 @@ void finish(Json& json) {
   json["tie_word_embeddings"] = true;
 }
 
-// The names of what both call by the same ones, and by others.
+// The parameter names of both, where they differ.
 using AnyOf = std::initializer_list<const char*>;
 plan::Model read_sizes(Config& config, const char* family, AnyOf width, AnyOf positions,
                        std::int64_t missing = 0) {
@@ -38,7 +38,8 @@ void check_common(Config& config) {
 }
 
 Json gpt2_config(const plan::Model& m) {
-  // Of GPT-2's own vocabulary, and of bytes with one sign after them, the last one ends a string.
+  // In GPT-2's own vocabulary, and in our byte vocabulary with one extra token, the last token ends
+  // a document.
   const auto end_of_text = m.vocab - 1;
   Json json{{"vocab_size", m.vocab},
             {"n_positions", m.seq},
@@ -112,7 +113,7 @@ void add_layer(TensorList& list, const plan::Model& m, std::int64_t index, const
   const auto a = "layers." + std::to_string(index), b = "h." + std::to_string(index);
   list.norm(a + ".norm1", b + names.norm1, true);
   list.linear(a + ".attention.qkv", {{b + names.qkv, 3 * h}}, h, true,
-              names.gpt2 ? Rows::qkv : Rows::same);  // BLOOM's lie as ours
+              names.gpt2 ? Rows::qkv : Rows::same);  // BLOOM's rows are in our order
   list.linear(a + ".attention.out", {{b + names.out, h}}, h, true);
   list.norm(a + ".norm2", b + names.norm2, true);
   list.linear(a + ".mlp.up", {{b + names.up, 4 * h}}, h, true);

@@ -12,21 +12,22 @@ namespace orch::huggingface {
 
 struct ExportOptions {
   checkpoint::Dtype dtype = checkpoint::Dtype::f32;
-  std::uint64_t file_bytes = 5'000'000'000;  // more than so many go into several files
-  std::string architecture;                  // model_type of config.json; empty: the one that fits
+  std::uint64_t file_bytes = 5'000'000'000;  // larger models are split into several files
+  std::string architecture;                  // model_type of config.json; empty: the first that
+                                             // fits
 };
 
 struct Exported {
   plan::Model model;
-  std::string class_name;  // of transformers
+  std::string class_name;  // the class in transformers
   std::int64_t step = 0;
   std::uint64_t bytes = 0;  // of all tensors
   std::size_t files = 0;
 };
 
-// A checkpoint's weights as a folder that transformers' AutoModelForCausalLM loads: config.json and
-// safetensors. The folder must be new or empty; it appears whole or not at all. Holds one tensor in
-// memory at a time.
+// Exports a checkpoint's weights as a folder that transformers' AutoModelForCausalLM loads:
+// config.json and safetensors. The folder must be new or empty; it appears complete or not at all.
+// Holds one tensor in memory at a time.
 Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& folder,
                               const ExportOptions& options = {});
 
@@ -36,8 +37,9 @@ struct Imported {
   std::uint64_t bytes = 0;
 };
 
-// The other way: a checkpoint of step 0 with weights alone, below a folder that is new or empty.
-// Refuses models that compute something else than ours. At most so many bytes are in memory.
+// The reverse: creates a checkpoint of step 0 with weights only, below a folder that is new or
+// empty. Refuses models that compute something else than ours. Holds a limited number of bytes in
+// memory.
 Result<Imported> import_model(const fs::path& from, const fs::path& folder,
                               std::uint64_t share_bytes = 4'000'000'000);
 

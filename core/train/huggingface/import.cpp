@@ -24,7 +24,7 @@ using checkpoint::Piece;
 using checkpoint::Saved;
 using Share = std::vector<const Tensor*>;
 
-// The files that an index names.
+// The files that are listed in an index.
 Result<std::set<std::string>> files_of(const fs::path& index) {
   const auto text = read_file(index);
   if (!text) return text.error();
@@ -49,7 +49,7 @@ class Source {
 
   const auto& tensors() const { return found_; }  // by name
   bool has(const std::string& name) const { return found_.contains(name); }
-  // The values of a tensor with that shape, as floats. Errors name the tensor.
+  // Reads a tensor with that shape, as floats. Errors name the tensor.
   Result<std::vector<float>> read(const std::string& name,
                                   const std::vector<std::int64_t>& shape) const;
 
@@ -125,7 +125,7 @@ std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(checkpoint::count(tensor.shape)) * sizeof(float);
 }
 
-// What is written together, as if by a rank of its own.
+// Groups of tensors that are written together, each as the share of one rank.
 std::vector<Share> share_out(const std::vector<Tensor>& tensors, std::uint64_t most) {
   std::vector<Share> shares(1);
   std::uint64_t bytes = 0;
@@ -140,7 +140,7 @@ std::vector<Share> share_out(const std::vector<Tensor>& tensors, std::uint64_t m
   return shares;
 }
 
-// Constants that old versions of transformers stored.
+// True for constants that old versions of transformers stored.
 bool is_mask(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
          name.ends_with(".rotary_emb.inv_freq");
@@ -160,7 +160,7 @@ Status check_names(const Source& source, const std::vector<Tensor>& tensors, con
   return {};
 }
 
-// Of a tied one, ours is the word embedding.
+// The head of a tied model must be equal to the word embedding.
 Status check_head(const Source& source, const plan::Model& model, const Tensor& embedding,
                   const fs::path& from) {
   if (!model.tied || !source.has(kHead)) return {};

@@ -8,7 +8,7 @@ namespace {
 
 using plan::Field;
 
-// RMS norms, SwiGLU, rotations and no biases beside those of QKV: what all four have.
+// True for RMS norms, SwiGLU, rotary embeddings and no biases except in QKV: common to all four.
 bool is_llama(const plan::Model& m) {
   return m.rms_norm && m.swiglu && m.rope && !m.alibi && !m.bias && !m.embedding_norm &&
          !m.mixture() && !m.latent();
@@ -62,7 +62,7 @@ Json qwen_config(const plan::Model& m) {
   return json;
 }
 
-// Version 5 of transformers has theta and scaling in one place.
+// Version 5 of transformers stores theta and scaling in one object.
 void read_rotations(Config& config, plan::Model& m) {
   const auto* five = config.find({"rope_parameters"});
   const auto* scaled = five ? five : config.find({"rope_scaling"});
@@ -107,7 +107,7 @@ plan::Model read_llama(Config& config) {
   config.only("attention_bias", false);
   return read_sizes(config);
 }
-// A window as long as the sequence is none.
+// A window as long as the sequence has no effect.
 plan::Model read_mistral(Config& config) {
   auto m = read_sizes(config);
   const auto* window = config.find({"sliding_window"});

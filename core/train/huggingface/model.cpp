@@ -18,7 +18,7 @@ const char* torch_name(checkpoint::Dtype dtype) {
 
 constexpr std::array kArchitectures{&kGpt2, &kBloom, &kLlama, &kMistral, &kQwen2, &kQwen3};
 
-// The first that is so; null: none is.
+// The first architecture for which `is` holds; null: none.
 template <class Is>
 const Architecture* find(const Is& is) {
   const auto found = std::find_if(kArchitectures.begin(), kArchitectures.end(), is);

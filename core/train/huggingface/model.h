@@ -8,10 +8,10 @@
 
 namespace orch::huggingface {
 
-// The text "model" of a checkpoint's facts.
+// The model in a checkpoint's facts.
 Result<plan::Model> model_of(const checkpoint::Facts& facts);
 
-// config.json. Reading refuses what our models do not compute, with all reasons.
+// Writes and reads config.json. Reading refuses what our models do not compute, with all reasons.
 std::string config_json(const plan::Model& model, const Architecture& architecture,
                         checkpoint::Dtype dtype);
 
@@ -21,7 +21,8 @@ struct Described {
 };
 Result<Described> parse_config(const std::string& text, const std::string& place);
 
-// The architecture of this model_type, or with no name the first that computes what the model does.
+// The architecture of this model_type; without a name, the first that computes the same as the
+// model.
 Result<const Architecture*> choose(const plan::Model& model, const std::string& model_type);
 
 }  // namespace orch::huggingface

@@ -6,7 +6,7 @@
 namespace orch::huggingface {
 namespace {
 
-// In squares that fit the cache.
+// In square blocks that fit the cache.
 std::vector<float> transpose(const std::vector<float>& from, std::int64_t rows,
                              std::int64_t columns) {
   constexpr std::int64_t kSquare = 32;
@@ -20,9 +20,9 @@ std::vector<float> transpose(const std::vector<float>& from, std::int64_t rows,
   return to;
 }
 
-// Blocks of rows: which of ours is the n-th of theirs.
+// The permutation of blocks of rows: our block for the n-th of the other side.
 struct Order {
-  std::int64_t block = 1;  // rows
+  std::int64_t block = 1;  // rows per block
   std::vector<std::int64_t> ours;
 };
 

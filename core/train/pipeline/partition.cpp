@@ -43,7 +43,7 @@ std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages
 std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks) {
   const std::int64_t stages = partition.stages, places = stages * chunks, items = partition.items();
   std::vector<std::int64_t> layers(static_cast<std::size_t>(places), items / places);
-  // One more to each stage in turn, to the last two those of the embedding and of the head.
+  // One more to each stage in turn; the last two go to those of the embedding and of the head.
   for (std::int64_t more = 0; more < items % places; ++more) {
     const std::int64_t turn = more % stages, round = more / stages;
     const std::int64_t stage = turn < stages - 2 ? turn + 1 : turn == stages - 2 ? 0 : stages - 1;

@@ -5,9 +5,8 @@
 namespace orch::pipeline {
 namespace {
 
-// Micro-batches go through the chunks in groups: as many in each as there are stages, or, where
-// that does not come out even, a few more. With fewer in the last one some stages would wait for
-// what others have not begun.
+// Micro-batches go through the chunks in groups: as many in each as there are stages, or a few more
+// if the number is not divisible. With a smaller last group some stages would wait for others.
 std::int64_t group_count(const Shape& shape) {
   return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
 }
@@ -28,10 +27,10 @@ std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
   return std::min(2 * behind + (shape.chunks - 1) * first, shape.chunks * shape.micro_batches);
 }
 
-// A pipeline whose passes all take one unit of time, played tick by tick. A stage passes a gradient
-// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights:
-// these first where as many wait as there are stages. Fewer would leave stages idle, more would
-// only be kept.
+// Simulates a pipeline whose passes all take one unit of time, tick by tick. A stage runs a
+// backward pass if a gradient has arrived, else a forward pass if 1F1B would be as far ahead, else
+// a delayed weight-gradient pass; the latter come first if as many are delayed as there are stages.
+// Fewer would leave stages idle, more would only use memory.
 class Filling {
  public:
   explicit Filling(const Shape& shape)
@@ -41,7 +40,7 @@ class Filling {
     const auto all = 3 * shape_.micro_batches;
     for (bool done = false; !done;) {
       done = true;
-      const auto before = stages_;  // what is passed on arrives with the next tick
+      const auto before = stages_;  // messages arrive in the next tick
       for (std::size_t p = 0; p < stages_.size(); ++p) {
         act(p, before);
         done = done && static_cast<std::int64_t>(stages_[p].tasks.size()) == all;
@@ -52,7 +51,7 @@ class Filling {
 
  private:
   struct Stage {
-    std::int64_t forwards = 0, backwards = 0, weights = 0;  // done
+    std::int64_t forwards = 0, backwards = 0, weights = 0;  // number of passes done
     std::vector<Task> tasks;
   };
 
@@ -107,8 +106,8 @@ std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
 }
 
 std::int64_t in_flight(const Shape& shape, std::int64_t stage) {
-  // One more than the warm-up, unless that was all: no need to write the list down. Filled
-  // pipelines hold as much as 1F1B.
+  // One more than the warm-up, unless that was all of them; the list of tasks is not needed.
+  // Pipelines with filled bubbles hold as much as 1F1B.
   return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
 }
 

@@ -7,8 +7,9 @@
 namespace orch::tokenize {
 namespace {
 
-constexpr std::size_t kPlaces = 1 << 15;  // words remembered: 2 MiB
-constexpr std::size_t kShort = 100;       // bytes up to which looking at all pairs is faster
+constexpr std::size_t kPlaces = 1 << 15;  // cached words: 2 MiB
+constexpr std::size_t kShort = 100;       // up to this length in bytes, comparing all pairs is
+                                          // faster
 
 std::uint64_t hash_of(std::string_view word) {
   std::uint64_t hash = word.size();
@@ -56,7 +57,7 @@ void Bpe::merge(std::string_view word, std::vector<std::int32_t>& to) {
   to.insert(to.end(), symbols_.begin(), symbols_.end());
 }
 
-// next_[i] is what symbols i and i + 1 become.
+// next_[i] is the merge of symbols i and i + 1.
 void Bpe::merge_short(std::vector<std::int32_t>& symbols) {
   next_.clear();
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
@@ -74,8 +75,8 @@ void Bpe::merge_short(std::vector<std::int32_t>& symbols) {
   }
 }
 
-// A queue of pairs, and neighbours as a linked list. What changed since it was put into the queue
-// no longer has the tokens that it was put in with.
+// Uses a queue of pairs, and a linked list of neighbours. A queue entry is outdated if its place no
+// longer has the tokens of the entry.
 void Bpe::merge_long(std::vector<std::int32_t>& symbols) {
   constexpr std::int32_t kGone = -1;
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);

@@ -13,8 +13,8 @@
 
 namespace orch::tokenize {
 
-// What two neighbours become, and when: a hash table with open addresses, which is asked for every
-// pair of every new word.
+// The merges of pairs: a hash table with open addressing, which is searched for every pair of every
+// new word.
 class PairTable {
  public:
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
@@ -29,13 +29,13 @@ class PairTable {
     slots_.resize(slots);
   }
 
-  // Of a pair that comes twice the first counts.
+  // If a pair occurs twice, the first entry counts.
   void add(std::int32_t left, std::int32_t right, Merge merge) {
     auto& slot = slots_[place_of(key_of(left, right))];
     if (slot.merge.rank == kNever) slot = {key_of(left, right), merge};
   }
 
-  // rank is kNever for a pair that stays as it is.
+  // rank is kNever for a pair that is not merged.
   Merge find(std::int32_t left, std::int32_t right) const {
     return slots_[place_of(key_of(left, right))].merge;
   }
@@ -51,7 +51,7 @@ class PairTable {
            static_cast<std::uint32_t>(right);
   }
 
-  // Where the key is, or where it would go.
+  // The index of the key, or of the free place for it.
   std::size_t place_of(std::uint64_t key) const {
     auto place = counter_random::mix(key) & (slots_.size() - 1);
     while (slots_[place].merge.rank != kNever && slots_[place].key != key)
@@ -63,13 +63,13 @@ class PairTable {
 };
 
 struct BpeModel {
-  std::unordered_map<std::string, std::int32_t> vocab;  // by bytes; has all single ones
+  std::unordered_map<std::string, std::int32_t> vocab;  // by bytes; must contain all single bytes
   PairTable merges;
-  bool ignore_merges = false;  // a word that is a token is that token
+  bool ignore_merges = false;  // a word that is itself a token is not merged
 };
 
-// Words into tokens by byte-pair encoding: of all neighbours, those that were merged first in
-// training are merged first, from the left.
+// Encodes words by byte-pair encoding: of all neighbouring pairs, the one merged first in training
+// is merged first, from the left.
 class Bpe {
  public:
   explicit Bpe(BpeModel model);
@@ -83,7 +83,8 @@ class Bpe {
   BpeModel model_;
   std::array<std::int32_t, 256> bytes_{};
 
-  // Words come again: one cache line for each that is short, overwritten by others of its place.
+  // A cache for repeated words: one cache line for each short word, overwritten by others with the
+  // same index.
   struct alignas(64) Remembered {
     std::uint8_t bytes = 0;
     std::uint8_t count = 0;
@@ -91,7 +92,7 @@ class Bpe {
     std::int32_t tokens[8] = {};
   };
   std::vector<Remembered> remembered_;
-  std::vector<std::int32_t> symbols_;  // kept for their memory
+  std::vector<std::int32_t> symbols_;  // buffers, reused
   std::vector<PairTable::Merge> next_;
 };
 

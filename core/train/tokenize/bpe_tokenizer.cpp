@@ -11,13 +11,13 @@
 namespace orch::tokenize {
 namespace {
 
-constexpr std::size_t kTokensAtOnce = 1 << 16;  // tokens that are handed on at a time
+constexpr std::size_t kTokensAtOnce = 1 << 16;  // tokens per call of the sink
 
-// As the models that have them end a document, in their pre-training.
+// The end-of-document tokens of models with these vocabularies, in pre-training.
 constexpr std::string_view kEnds[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>",
                                       "<|end▁of▁sentence|>"};
 
-// Finds those of some texts that stand in another.
+// Finds the first of several strings in a text.
 class AddedTokens {
  public:
   struct Found {
@@ -35,9 +35,9 @@ class AddedTokens {
     if (firsts_.find(text.front()) == std::string::npos) firsts_ += text.front();
   }
 
-  // The leftmost, and of those the longest.
+  // The leftmost match, and of those the longest.
   std::optional<Found> find(std::string_view text) const {
-    // Nearly always all begin with '<', and then many bytes are looked at together.
+    // Nearly always all begin with '<', which allows a fast search.
     const auto candidate = [&](std::size_t from) {
       return firsts_.size() == 1 ? text.find(firsts_.front(), from)
                                  : text.find_first_of(firsts_, from);
@@ -49,7 +49,9 @@ class AddedTokens {
   }
 
  private:
-  std::array<std::vector<std::pair<std::string, std::int32_t>>, 256> by_first_;  // longest first
+  std::array<std::vector<std::pair<std::string, std::int32_t>>, 256> by_first_;  // by first byte,
+                                                                                 // the longest
+                                                                                 // first
   std::string firsts_;
 };
 
@@ -95,7 +97,7 @@ class BpeTokenizer : public Tokenizer {
   }
 
  private:
-  // Text without added tokens. Bytes that are no UTF-8 are words by themselves.
+  // Encodes text without added tokens. Invalid UTF-8 bytes become separate words.
   bool encode_plain(std::string_view text, const Sink& sink) {
     while (!text.empty()) {
       const auto valid = valid_prefix(text);
@@ -113,7 +115,7 @@ class BpeTokenizer : public Tokenizer {
     return encode_words(text, 0, sink);
   }
 
-  // Text as the cuts before this step left it.
+  // Encodes a piece of text, after the cuts before `step`.
   bool encode_words(std::string_view text, std::size_t step, const Sink& sink) {
     if (text.empty()) return true;
     if (step == parts_.cuts.size()) return encode_word(text, sink);

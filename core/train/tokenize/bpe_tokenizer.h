@@ -14,22 +14,22 @@
 
 namespace orch::tokenize {
 
-// One step of cutting text into words, within which alone tokens are merged.
+// One step of cutting text into words; tokens are merged only within words.
 struct Cut {
-  std::optional<Regex> pattern = {};  // none: nothing is cut
+  std::optional<Regex> pattern = {};  // none: no cut
   bool keep_matches = true;
-  bool keep_between = true;       // what lies between matches
-  bool add_prefix_space = false;  // before text that does not begin with one
+  bool keep_between = true;       // keep the text between matches
+  bool add_prefix_space = false;  // add a blank before text that does not begin with one
 };
 
-// What a tokenizer.json says.
+// The content of a tokenizer.json.
 struct Parts {
   BpeModel model;
-  std::vector<Cut> cuts;  // one after the other, each on every piece of the one before
+  std::vector<Cut> cuts;  // applied in order, each to every piece of the previous one
   bool nfc = false;
   std::unordered_map<std::string, std::int32_t> names;  // as the file writes them
-  std::unordered_map<std::int32_t, std::string> texts;  // what each token stands for
-  // Found in text as they are, before it is cut into words: "<|endoftext|>".
+  std::unordered_map<std::int32_t, std::string> texts;  // the bytes of each token
+  // Tokens that are found in text before it is cut into words: "<|endoftext|>".
   std::vector<std::pair<std::string, std::int32_t>> added;
 };
 

@@ -13,7 +13,7 @@ constexpr bool is_seen(unsigned byte) {
 
 struct Alphabet {
   std::array<char32_t, 256> of_byte{};
-  std::array<int, 512> of_character{};  // -1: none
+  std::array<int, 512> of_character{};  // -1: no byte
 
   constexpr Alphabet() {
     of_character.fill(-1);

@@ -6,10 +6,10 @@
 
 namespace orch::tokenize {
 
-// GPT-2 writes each byte as a character that can be seen: printable ones of Latin-1 as they are,
-// the others, in order, as U+0100 and on. " the" is "Ġthe".
+// GPT-2 writes each byte as a visible character: printable ones of Latin-1 as they are, the others,
+// in order, as U+0100 and on. " the" becomes "Ġthe".
 std::string to_byte_alphabet(std::string_view bytes);
-// None if a character is not of the alphabet.
+// Nothing if a character does not belong to the alphabet.
 std::optional<std::string> from_byte_alphabet(std::string_view text);
 
 }  // namespace orch::tokenize

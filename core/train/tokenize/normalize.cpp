@@ -24,14 +24,14 @@ std::string composed(std::string_view text) {
 
 }  // namespace
 
-// Below U+0300 nothing combines; above it the first byte is 0xcc or more.
+// Below U+0300 there are no combining characters; from there on the first byte is 0xcc or more.
 bool surely_nfc(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return static_cast<unsigned char>(c) >= 0xcc; });
 }
 
-// utf8proc 2.8 drops a U+11A7 after a Hangul syllable. It composes with nothing before it, so each
-// part that begins with one can be composed by itself.
+// utf8proc 2.8 drops a U+11A7 after a Hangul syllable. It composes with no character before it, so
+// the text is composed in parts that begin with one.
 std::string to_nfc(std::string_view text) {
   std::string out;
   while (!text.empty()) {

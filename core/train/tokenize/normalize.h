@@ -5,9 +5,9 @@
 
 namespace orch::tokenize {
 
-// Unicode's normalization form C: each character composed, where it can be. Text must be UTF-8.
+// Unicode's normalization form C: characters are composed if possible. The text must be UTF-8.
 std::string to_nfc(std::string_view text);
-// Most text, as it is; false only says that to_nfc has to look.
+// A fast test; false only means that to_nfc has to decide.
 bool surely_nfc(std::string_view text);
 
 }  // namespace orch::tokenize

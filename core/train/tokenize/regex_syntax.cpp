@@ -9,10 +9,10 @@
 namespace orch::tokenize {
 namespace {
 
-// Unicode's White_Space; PCRE2's \s has U+180E too.
+// Unicode's White_Space; PCRE2's \s also contains U+180E.
 constexpr std::string_view kSpace =
     R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-// Escapes with the same meaning; any other letter has another one, or none.
+// Escapes with the same meaning; all other letters differ or are undefined.
 constexpr std::string_view kSameEscapes = "pPdDnrtfaex";
 
 class Translator {
@@ -43,13 +43,13 @@ class Translator {
     if (next_is("[")) return in_class(false);
     if (next_is("\\")) return escape(false);
     if (next_is("(?")) return group();
-    // There a repeated repetition, here one that never goes back.
+    // "}+" is a repeated repetition in Oniguruma, but a possessive one in PCRE2.
     if (next_is("}+")) return cannot("}+");
     copy();
     return {};
   }
 
-  // Flags up to ':' or ')'; m is PCRE2's s.
+  // Reads flags up to ':' or ')'; Oniguruma's m is PCRE2's s.
   Status group() {
     for (auto i = at_ + 2; i < pattern_.size(); ++i) {
       const char c = pattern_[i];
@@ -61,7 +61,7 @@ class Translator {
     return {};
   }
 
-  // A class in a class is its union with it.
+  // A class in a class means their union.
   Status in_class(bool nested) {
     if (next_is("[^") && nested) return cannot("a negated class within a class");
     if (!nested) {
@@ -98,7 +98,7 @@ class Translator {
     if (letter && kSameEscapes.find(c) == std::string_view::npos)
       return cannot(pattern_.substr(at_, 2));
     copy(2);
-    // A property's or a number's braces are no repetition.
+    // The braces of a property or a number are not a repetition.
     const auto end = letter && next_is("{") ? pattern_.find('}', at_) : std::string_view::npos;
     if (end != std::string_view::npos) copy(end + 1 - at_);
     return {};
@@ -132,7 +132,7 @@ std::optional<Match> find(const Regex& regex, std::string_view text, std::size_t
   while (from < text.size() && regex.search(text, from)) {
     const Match match{regex.match_begin(), regex.match_end()};
     if (match.end > match.begin) return match;
-    from = match.end + 1;  // an empty match: try from the next character on
+    from = match.end + 1;  // after an empty match, continue with the next character
     while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0) == 0x80) ++from;
   }
   if (const auto why = regex.gave_up(); from < text.size() && !why.empty())

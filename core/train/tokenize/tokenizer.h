@@ -13,34 +13,34 @@
 
 namespace orch::tokenize {
 
-// Gets tokens as they come; false: no more are wanted.
+// Receives tokens; false: stop.
 using Sink = std::function<bool(std::span<const std::int32_t>)>;
 
-// Text to tokens and back. Any bytes may be given; what is no UTF-8 comes back as it was. Remembers
-// words, so it is for one thread.
+// Converts text to tokens and back. Accepts any bytes; invalid UTF-8 is preserved. Caches words, so
+// it is not thread-safe.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::int64_t vocab_size() const = 0;  // the largest token and one
+  virtual std::int64_t vocab_size() const = 0;  // the largest token plus one
   virtual std::optional<std::int32_t> end_of_text() const = 0;
-  // The token with this text, special or not.
+  // The token of this text, special or not.
   virtual std::optional<std::int32_t> find(std::string_view token) const = 0;
 
-  // A document of any length, in constant memory. Special tokens are not added; those that stand in
-  // the text are found in it. Throws std::runtime_error if a regular expression cannot be matched.
+  // Encodes a document of any length, in constant memory. Special tokens are not added, but
+  // recognised in the text. Throws std::runtime_error if a regular expression cannot be matched.
   virtual void encode(std::string_view text, const Sink& sink) = 0;
   std::vector<std::int32_t> encode(std::string_view text);
 
-  // Tokens that do not exist give nothing.
+  // Ignores tokens that do not exist.
   virtual std::string decode(std::span<const std::int32_t> tokens) const = 0;
 };
 
 // 256 bytes, and <|endoftext|>.
 std::unique_ptr<Tokenizer> byte_tokenizer();
 
-// Hugging Face's tokenizer.json with a byte-level BPE: GPT-2, BLOOM, Llama 3, Qwen and their kind.
-// What it asks for and we do not do is an error.
+// Parses Hugging Face's tokenizer.json with a byte-level BPE: GPT-2, BLOOM, Llama 3, Qwen and the
+// like. Unsupported features are errors.
 Result<std::unique_ptr<Tokenizer>> parse_tokenizer_json(const std::string& text,
                                                         const std::string& place);
 

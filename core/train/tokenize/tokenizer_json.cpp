@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// As ByteLevel cuts (GPT-2).
+// The cut of ByteLevel (GPT-2).
 constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// What is wrong with a file, found while it is read.
+// A problem of a file, thrown while it is read.
 struct Bad {
   std::string where;
   std::string fact;
@@ -64,7 +64,7 @@ void read_vocab(const Json& model, Parts& to) {
   for (const auto& [text, id] : vocab.items()) {
     const auto token = id_of(id, "model.vocab");
     to.names[text] = token;
-    // One that is not of the byte alphabet is never made by merging.
+    // A token outside the byte alphabet is never the result of a merge.
     const auto bytes = from_byte_alphabet(text);
     to.texts[token] = bytes.value_or(text);
     if (bytes) to.model.vocab[*bytes] = token;
@@ -101,7 +101,8 @@ void read_merges(const Json& model, Parts& to) {
         throw Bad{where, fmt::format("'{}' is not in the vocabulary", printable(text))};
       return found->second;
     };
-    // One by one: arguments come in any order, and the first that is missing is the one to name.
+    // Separate statements: the order of evaluation of arguments is unspecified, and the first
+    // missing token must be the reported one.
     const auto first = token(left);
     const auto second = token(right);
     const auto whole = token(left + right);
@@ -111,7 +112,7 @@ void read_merges(const Json& model, Parts& to) {
 
 void read_model(const Json& file, Parts& to) {
   const auto& model = part(file, "model", "the file");
-  // Old files do not say it.
+  // Old files omit the type.
   if (const auto type = model.contains("type") ? type_of(model, "model") : "BPE"; type != "BPE")
     unsupported("model", "type " + type);
   for (const auto* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
@@ -158,7 +159,7 @@ Cut digits(const Json& step, const std::string& where) {
   return cut;
 }
 
-// Whether tokens are over bytes from here on.
+// Returns true if the following steps work on bytes.
 bool read_pre_tokenizer(const Json& step, const std::string& where, std::vector<Cut>& to) {
   const auto type = type_of(step, where);
   if (type == "Sequence") {
