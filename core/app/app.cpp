@@ -37,7 +37,7 @@ bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
   return key(a) < key(b);
 }
 
-// Puts the item that was at order[i] at i. Items are large: each is moved once, in place.
+// Moves the item at order[i] to i. Items are large: each is moved once, in place.
 void reorder(std::vector<plan::Planned>& items, std::vector<std::size_t> order) {
   for (std::size_t first = 0; first < order.size(); ++first) {
     if (order[first] == first) continue;
@@ -53,7 +53,7 @@ void reorder(std::vector<plan::Planned>& items, std::vector<std::size_t> order) 
   }
 }
 
-// Question by question, and each by time.
+// Sorts by question, and within a question by time.
 void rank(std::vector<plan::Planned>& runs) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
@@ -67,7 +67,7 @@ void rank(std::vector<plan::Planned>& runs) {
   reorder(runs, std::move(order));
 }
 
-// A job that is told to stop two steps before its limit must have time for more than that.
+// A job that is told to stop two steps before its limit needs a longer limit than that.
 void warn_about_time(plan::Run& run, const plan::Estimate& estimate, std::optional<double> limit) {
   if (!limit || !run.cluster->may_use_slurm() || 4 * estimate.step_seconds <= *limit) return;
   run.warnings.push_back({"hardware.time",
@@ -77,7 +77,7 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate, std::option
                           "raise time, or lower accumulate"});
 }
 
-// Told before anything is rendered for it.
+// Warns before anything is rendered for the run.
 void warn_about_training(plan::Run& run) {
   if (!run.trainer.empty() || !run.framework.empty()) return;
   if (const auto reason = plan::cannot_train(run); !reason.empty())
@@ -85,7 +85,7 @@ void warn_about_training(plan::Run& run) {
         {"trainer", reason, "trainer = \"...\" or framework = \"...\" names a program that can"});
 }
 
-// Not a mistake here: the files may be on the cluster only. A local run refuses them.
+// A warning, not an error: the files may exist only on the cluster. A local run refuses them.
 std::vector<Error> missing_files(const plan::Experiment& experiment) {
   std::vector<Error> warnings;
   std::error_code code;
@@ -108,8 +108,8 @@ std::vector<Error> missing_files(const plan::Experiment& experiment) {
   return warnings;
 }
 
-// Not a mistake here either: jobs may have it from elsewhere. A setup may set anything, SLURM its
-// own.
+// A warning, not an error: jobs may get the variable elsewhere. A setup may set anything, and SLURM
+// sets its own.
 void warn_about_variables(plan::Run& run) {
   if (!run.job.setup.empty()) return;
   for (const auto& [variable, name] : plan::needed_variables(run.job))
@@ -117,7 +117,7 @@ void warn_about_variables(plan::Run& run) {
       run.warnings.push_back(plan::unset_variable(variable, name, "on this machine"));
 }
 
-// Who names no trainer may name it in the environment; it becomes part of every run.
+// An experiment without a trainer may get one from the environment; it becomes part of every run.
 void settle_trainer(plan::Experiment& experiment) {
   const char* own = std::getenv("ORCH_TRAINER");
   if (!experiment.trainer.empty() || !own || !*own) return;
@@ -125,7 +125,7 @@ void settle_trainer(plan::Experiment& experiment) {
   experiment.trainer = is_path ? fs::absolute(own).lexically_normal().string() : own;
 }
 
-// All phases of a run that has some.
+// True if all phases of a run have finished.
 bool has_finished(const fs::path& run_folder) {
   const auto run = store::read_live_run(run_folder);
   const auto attempts = store::read_attempts(run_folder);
@@ -136,7 +136,7 @@ bool has_finished(const fs::path& run_folder) {
   return std::ssize(finished) >= std::max(1, run->phases);
 }
 
-// A deadline counts from today where nobody says when the training begins.
+// A deadline counts from today unless the start of the training is given.
 void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment) {
   auto& start = experiment.calendar.start;
   if (asked) start = asked;
@@ -144,7 +144,7 @@ void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment
     start = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
 }
 
-// What is neither a field of a run nor a quantity.
+// Fields that are neither fields of a run nor quantities.
 const std::map<std::string_view, plan::Value (*)(const plan::Planned&)> kOtherFields = {
     {"fit", [](const plan::Planned& p) { return plan::Value(std::string(name(p.estimate.fit))); }},
     {"warnings", [](const plan::Planned& p) { return plan::Value(std::ssize(p.run.warnings)); }},
@@ -253,7 +253,7 @@ Result<plan::Experiment> App::load(const experiment::Source& source,
   return experiment;
 }
 
-// A framework or a version that is not there is the experiment's mistake, not that of each run.
+// Reports an unknown framework or version once, as an error of the experiment and not of each run.
 Status App::check_frameworks(const plan::Experiment& experiment) {
   Errors errors;
   for (const auto& strategy : experiment.strategies) {
@@ -263,18 +263,19 @@ Status App::check_frameworks(const plan::Experiment& experiment) {
   return errors;
 }
 
-// What a framework cannot do is refused when it is planned, all of it at once. What it does in
-// another way than our trainers is returned.
+// Adds everything that a framework refuses to the reasons, already in the plan. Returns how it
+// differs from our trainers.
 std::vector<Error> App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
   if (run.framework.empty()) return {};
-  if (run.batch.rampup && !reasons.empty()) return {};  // its steps may not be countable
+  if (run.batch.rampup && !reasons.empty()) return {};  // counting its steps may be impossible
   const auto launch = frameworks_.launch(run);
   const auto& found = launch ? launch->refused : launch.error();
   reasons.insert(reasons.end(), found.begin(), found.end());
   return launch ? launch->unequal : std::vector<Error>();
 }
 
-// On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
+// Checks the phases on fewer nodes: with fewer ranks there may be errors that would otherwise
+// appear only hours later.
 void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const {
   for (const auto& phase : plan::phases(run)) {
     if (phase.data_parallel == run.layout.data_parallel) continue;
@@ -294,7 +295,7 @@ estimate::AskWork App::ask_work() const {
   };
 }
 
-// Runs as they come, with their prices; one that came before is only counted.
+// Collects runs in their order, with estimates; a run that occurred before is only counted.
 class App::Pricing {
  public:
   Pricing(App& app, PlannedExperiment& outcome, bool items)
@@ -305,7 +306,7 @@ class App::Pricing {
         missing_(missing_files(outcome.experiment)) {}
 
   Status add(plan::Run run) {
-    constexpr double kMost = 200'000;  // what grows has twice the memory while it does
+    constexpr double kMost = 200'000;  // a growing vector needs twice its memory meanwhile
     if (outcome_.runs.empty())
       outcome_.runs.reserve(
           static_cast<std::size_t>(std::min(plan::combinations(outcome_.experiment), kMost)));
@@ -336,7 +337,7 @@ class App::Pricing {
     return std::any_of(begin, end,
                        [&](const auto& place) { return outcome_.runs[place.second].run.id == id; });
   }
-  // What was appended to has room for as much again.
+  // Strings and vectors that were appended to have unused capacity.
   static void fit_memory(plan::Planned& planned) {
     planned.run.id.shrink_to_fit();
     planned.run.warnings.shrink_to_fit();
@@ -355,9 +356,10 @@ class App::Pricing {
   std::vector<Error> missing_;  // files
   estimate::Estimator estimator_;
   backend::Work work_;
-  std::string time_;  // of the last job, as SLURM has it and in seconds
+  std::string time_;  // the last job's time limit, in SLURM's format and in seconds
   std::optional<double> limit_;
-  std::unordered_multimap<std::size_t, std::size_t> places_;  // of runs, by the hash of their ids
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // indices of runs, by the hash of
+                                                              // their ids
 };
 
 Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
@@ -391,8 +393,8 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   return outcome;
 }
 
-// A run that has a folder under another name, because it was written before a field of training had
-// a list, keeps that name: else what has finished would be trained again.
+// A run that already has a folder under another name, written before a field of training had a
+// list, keeps that name: otherwise a finished run would be trained again.
 void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto folder = root / outcome.experiment.name;
   const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
@@ -407,7 +409,7 @@ void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   }
 }
 
-// Old results stay: a repeat is another run, with a folder of its own.
+// Keeps old results: a repeat is another run, with its own folder.
 void App::repeat_finished(const fs::path& root, PlannedExperiment& outcome) const {
   const auto folder = root / outcome.experiment.name;
   std::unordered_set<std::string> taken;
@@ -456,7 +458,7 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
   const auto file = folder / "run.json";
   const auto text = read_file(file);
   if (!text) return text.error();
-  // The folder is named after what it holds: a run.json that was edited is no run that was checked.
+  // The folder's name has the hash of its content: an edited run.json was never checked.
   if (auto status = plan::check_frozen(*text, file); !status) return status.error();
   auto run = plan::parse_run(*text, printable(file.string()));
   if (!run) return run;
@@ -465,7 +467,7 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
           plan::bind(*run, printable(file.string()), backends_.strategies(), find_cluster());
       !status)
     return status.error();
-  std::vector<Error> reasons;  // it passed before; only the warnings matter
+  std::vector<Error> reasons;  // it passed before; only the warnings are needed
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
   reasons.clear();
   run->unequal = check_framework(*run, reasons);

@@ -17,27 +17,27 @@
 
 namespace orch::app {
 
-// An experiment from its file to priced runs, sorted by time to train (what does not fit comes
-// last).
+// An experiment, from its file to estimated runs, sorted by time to train (runs that do not fit
+// come last).
 struct PlannedExperiment {
   plan::Experiment experiment;
   std::vector<plan::Planned> runs;
   std::vector<plan::Rejected> rejected;
-  std::size_t duplicates = 0;  // runs left out because another one is the same
+  std::size_t duplicates = 0;  // number of runs left out because an identical one exists
 };
 
-// As tables show it, which must not outlive it.
+// The form for tables; must not outlive the experiment.
 tables::RankedRuns view(const PlannedExperiment& outcome);
 
 struct PlanOptions {
-  double max_runs = 200'000;  // more are refused before any is looked at
-  std::optional<Date> start;  // instead of the experiment's
-  std::string runs = "runs";  // where folders of its runs may be already; empty: nowhere
-  bool again = false;         // of what has finished there, the next repeat
-  bool items = false;         // with the items of a step's time in the estimates
+  double max_runs = 200'000;  // a larger number is refused before any run is made
+  std::optional<Date> start;  // overrides the experiment's
+  std::string runs = "runs";  // where folders of its runs may exist already; empty: nowhere
+  bool again = false;         // plan the next repeat of finished runs
+  bool items = false;         // include the items of step times in estimates
 };
 
-// The parts of orch, wired. Made for one call of the program.
+// Connects the parts of orch. Made for one call of the program.
 class App {
  public:
   static Result<std::unique_ptr<App>> create();
@@ -49,15 +49,15 @@ class App {
   const experiment::Loader& loader() const { return loader_; }
   render::Frameworks& frameworks() { return frameworks_; }
 
-  // What lies beside an experiment (clusters/*.yaml, gpus.yaml, models.lua and frameworks/*.lua in
-  // its folder) goes before one's own and the shipped.
+  // Files beside an experiment (clusters/*.yaml, gpus.yaml, models.lua and frameworks/*.lua in its
+  // folder) have priority over the user's own and the shipped ones.
   void look_beside(const fs::path& experiment_file);
   void look_in(const fs::path& folder);
 
   plan::FindCluster find_cluster();
 
-  // The experiment of a file, with a start where its deadline needs one; what lies beside it
-  // counts.
+  // Loads the experiment of a file, with a start date if its deadline needs one; includes the files
+  // beside it.
   Result<plan::Experiment> load(const experiment::Source& source,
                                 const std::optional<Date>& start = {});
 
@@ -66,12 +66,12 @@ class App {
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, PlannedExperiment& outcome);
 
-  // The run with items in its estimate: those of time and memory with their formulas, or of time
+  // Adds items to the run's estimate: those of time and memory with their formulas, or of time
   // alone.
   Result<plan::Planned> explain(plan::Run run,
                                 backend::Explained explained = backend::Explained::formulas);
 
-  // A run folder's run.json as a run.
+  // Reads a run folder's run.json.
   Result<plan::Run> read_run(const fs::path& folder);
 
  private:
@@ -92,16 +92,17 @@ class App {
   render::Frameworks frameworks_;
 };
 
-// A word for a command line that names this path, whatever it begins with.
+// Quotes a path for a command line, even if it begins with '-'.
 std::string shell_path(const fs::path& path);
 
-// A field of a priced run by name, for --where: the run's own, the strategy's settings, and the
-// estimate's under the names they have in JSON. A parameter that only another strategy has reads as
-// nil, so that one filter can speak of several; a name that nobody knows is an error.
+// The value of a field of an estimated run by name, for --where: the run's own fields, the
+// strategy's settings, and the estimate's under their names in JSON. A parameter that only another
+// strategy has reads as nil, so that one filter works for several strategies; an unknown name is an
+// error.
 Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
                           const std::vector<plan::StrategyPtr>& strategies);
 
-// Set by Ctrl-C; long loops ask for it and stop at a sound place.
+// Set by Ctrl-C; long loops check it and stop in a consistent state.
 void catch_interrupts();
 bool interrupted();
 

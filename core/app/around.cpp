@@ -16,11 +16,11 @@ namespace {
 using plan::Planned;
 using Runs = std::vector<const Planned*>;
 
-constexpr double kMostConfigurations = 300'000;  // less than a second
+constexpr double kMostConfigurations = 300'000;  // takes less than a second
 constexpr std::size_t kMostRuns = 20'000, kMostQuestions = 8;
-constexpr double kFaster = 1.1;       // what is worth saying
-constexpr double kAsGood = 1.02;      // what a setting must gain, or it is left as it was
-constexpr double kAsGoodToFit = 1.1;  // the same, where something has to change
+constexpr double kFaster = 1.1;       // smallest speedup to report
+constexpr double kAsGood = 1.02;      // smallest gain for which a setting is changed
+constexpr double kAsGoodToFit = 1.1;  // the same for runs that do not fit as listed
 
 bool fits(const Planned& planned) { return planned.estimate.fit != plan::Fit::oom; }
 
@@ -41,25 +41,25 @@ search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& 
   return opening;
 }
 
-// Another batch, another model or more tokens are another training.
+// False if batch, model or tokens differ.
 bool is_same_training(const plan::Run& a, const plan::Run& b) {
   return a.batch.global_batch == b.batch.global_batch && a.model == b.model && a.tokens == b.tokens;
 }
 
-// The trainer is not a setting that can be tuned.
+// The trainer is not a tunable setting.
 bool is_same_software(const plan::Run& a, const plan::Run& b) {
   return a.strategy == b.strategy && a.framework == b.framework && a.stack == b.stack &&
          a.text_setting("engine") == b.text_setting("engine");
 }
 
-// A search asks no framework.
+// Checks the framework, which a search does not do.
 bool is_started(App& app, const plan::Run& run) {
   if (run.framework.empty()) return true;
   const auto launch = app.frameworks().launch(run);
   return launch && launch->refused.empty();
 }
 
-// The fastest of each strategy that fits, about the question of these runs.
+// The fastest run of each strategy that fits, for the question of these runs.
 std::vector<Planned> search_near(App& app, const plan::Experiment& experiment,
                                  const plan::Run& asked, bool keeps_layout) {
   const auto space = search::Space::make(experiment, app.find_cluster(),
@@ -88,8 +88,8 @@ bool counts_nodes(const plan::Experiment& experiment) {
                              [](const plan::Axis& axis) { return contains(axis.fields, "nodes"); });
 }
 
-// A run on other GPUs has other nodes and replicas, which follow. by_nodes: the experiment counts
-// those.
+// The differing fields. Nodes and replicas that follow from other GPUs are left out. by_nodes: the
+// experiment specifies nodes, not GPUs.
 std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from, bool by_nodes) {
   std::vector<std::string> out;
   const auto add = [&](std::string_view name, std::int64_t value, std::int64_t before) {
@@ -111,7 +111,7 @@ std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from,
   return out;
 }
 
-// With every setting as it is listed that need not change.
+// Resets every setting to the listed value unless that costs too much.
 Planned simplified(App& app, Planned planned, const plan::Run& listed, double as_good) {
   const double most = as_good * planned.estimate.days_to_train;
   for (std::size_t i = 0; i < listed.settings.size(); ++i) {
@@ -128,7 +128,7 @@ Planned simplified(App& app, Planned planned, const plan::Run& listed, double as
   return planned;
 }
 
-// Of its strategy, with the fewest changes.
+// The listed run of its strategy with the fewest changes.
 const Planned* nearest(const plan::Run& run, const Runs& listed) {
   const Planned* best = nullptr;
   std::size_t least = 0;
@@ -140,7 +140,7 @@ const Planned* nearest(const plan::Run& run, const Runs& listed) {
   return best;
 }
 
-// The experiment with the number of GPUs multiplied.
+// A copy of the experiment with a multiple of its GPUs.
 plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times) {
   auto out = experiment;
   const auto scale = [&](plan::Space& space) {
@@ -155,7 +155,7 @@ plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times)
   return out;
 }
 
-// On the fewest times as many GPUs that suffice.
+// Searches on the smallest multiple of the GPUs that is enough.
 std::vector<Planned> search_on_more(App& app, const plan::Experiment& experiment,
                                     const plan::Run& asked) {
   std::int64_t times = 1;
@@ -187,7 +187,7 @@ std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& expe
   return best;
 }
 
-// The best that is listed of a strategy: the first.
+// The best listed run of a strategy, which is the first.
 const Planned* best_listed(const plan::Run& run, const Runs& runs) {
   const auto found = std::ranges::find_if(runs, [&](const auto* each) {
     return fits(*each) && is_same_software(each->run, run) && is_same_training(each->run, run);
@@ -198,7 +198,7 @@ const Planned* best_listed(const plan::Run& run, const Runs& runs) {
 void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs,
                 std::vector<tables::Nearby>& to) {
   for (auto& each : search_near(app, experiment, runs.front()->run, false)) {
-    // Of a strategy of which nothing listed fits, what would be the best of all.
+    // For a strategy without a listed run that fits, the best found.
     const auto* fitting = best_listed(each.run, runs);
     const auto* listed = fitting ? fitting : nearest(each.run, runs);
     const auto* held = fitting ? fitting : runs.front();
@@ -218,8 +218,8 @@ std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan
   const auto questions = tables::by_question(plan);
   if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
   for (const auto& runs : questions) {
-    // Short trials are not tuned. Where the number of nodes changes over time, days do not tell
-    // which run ends first.
+    // Short trials are not tuned. If the number of nodes varies over time, days do not decide which
+    // run ends first.
     const bool says_nothing =
         runs.front()->run.steps > 0 || !plan.experiment->calendar.windows.empty();
     if (fits(*runs.front()) && says_nothing) continue;

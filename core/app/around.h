@@ -5,10 +5,10 @@
 
 namespace orch::app {
 
-// Looks around the runs of a plan: of each question (core/plan/tie.h) of which no run fits, what
-// would fit with the fewest changes, first of settings, then of the layout, then of the number of
-// GPUs; of the others, the strategies that a search finds a tenth faster than they are listed. The
-// search is a quick one: of larger spaces nothing is said.
+// Searches near the runs of a plan. For each question (core/plan/tie.h) without a run that fits:
+// what would fit with the fewest changes, first of settings, then of the layout, then of the number
+// of GPUs. For the others: strategies for which a search finds a run a tenth faster than the listed
+// ones. The search is quick: larger spaces are skipped.
 std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan);
 
 }  // namespace orch::app

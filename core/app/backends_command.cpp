@@ -9,7 +9,7 @@
 namespace orch::app {
 namespace {
 
-// A parameter, and whose it is: a strategy's name, or "training".
+// A parameter and its owner: a strategy's name, or "training".
 struct Setting {
   std::string of;
   plan::Param param;
@@ -58,13 +58,13 @@ show::Table strategies_table(std::vector<Offered> offered) {
   return columns.table("strategies");
 }
 
-// "0.4 to 0.19"; any, where a template needs none.
+// "0.4 to 0.19"; any, if the template has none.
 std::string versions_text(const std::vector<std::string>& versions) {
   if (versions.empty()) return "any";
   return versions.size() > 3 ? versions.front() + " to " + versions.back() : join(versions, ", ");
 }
 
-// Who else may train a strategy; a template that cannot be read says so in its row.
+// Frameworks that can train a strategy; a template that cannot be read has the error in its row.
 show::Table frameworks_table(App& app) {
   auto& frameworks = app.frameworks();
   show::Columns<std::string> columns(frameworks.names());
@@ -88,7 +88,7 @@ std::string title_of(const Offered& offered) {
                      offered.backend->name(), offered.backend->version());
 }
 
-// What was asked for by a strategy's name, a backend's, or a section's; nothing: all.
+// The strategies selected by the name of a strategy, a backend or a section; no name: all.
 class Listing {
  public:
   Listing(App& app, std::string wanted) : app_(app), wanted_(std::move(wanted)) {}

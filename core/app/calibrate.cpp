@@ -14,7 +14,7 @@ namespace {
 
 using published::Judged, published::Sample;
 
-// The same chips, nodes and links: what is measured on one holds for the other.
+// Same chips, nodes and links: measurements on one are valid for the other.
 bool alike(const plan::Partition& a, const plan::Partition& b) {
   return &a == &b || (a.gpu.peak("fp16").value == b.gpu.peak("fp16").value &&
                       a.gpu.memory_bandwidth.value == b.gpu.memory_bandwidth.value &&
@@ -107,7 +107,7 @@ Result<Study> study(const App& app, const std::vector<Sample>& samples,
     observation.run = sample.run;
     observation.source = sample.source;
     observation.table = sample.source + "/" + sample.table;
-    for (const auto& setting : sample.inferred)  // which software it was is no setting of the run
+    for (const auto& setting : sample.inferred)  // the kind of software is not a setting of the run
       if (!setting.starts_with("stack ")) observation.inferred.push_back(setting);
     observation.day = sample.date;
     observation.step_seconds = sample.step_seconds.value_or(0);

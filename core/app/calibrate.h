@@ -13,40 +13,41 @@
 
 namespace orch::app {
 
-// Measured samples as a fit needs them: the machines they ran on, the software they ran.
+// Measured samples prepared for a fit: the machines and the software that they ran on.
 struct Study {
   std::vector<calibrate::Machine> machines;
-  std::vector<const plan::Cluster*> clusters;        // of each machine
-  std::vector<plan::StackPtr> stacks;                // those that some sample has
+  std::vector<const plan::Cluster*> clusters;        // one per machine
+  std::vector<plan::StackPtr> stacks;                // those that occur in a sample
   std::vector<calibrate::Observation> observations;  // in the order of the samples
 
-  // Where a sample is priced by what was fitted.
+  // The partition with fitted constants for a sample's estimate.
   plan::Partition place(const calibrate::Fitted& fitted, std::size_t sample) const;
-  // For each sample, which others can say something about it: those of its machine or stack, and of
-  // theirs. Samples of one number do.
+  // Assigns samples to groups that can affect each other's fit: those that share, directly or
+  // through others, a machine or a stack. Samples of one group have the same number.
   std::vector<std::size_t> circles() const;
-  // Fits those samples for which `use` is true.
+  // Fits only the samples for which `use` is true.
   calibrate::Fitted fit(calibrate::Options options,
                         const std::function<bool(std::size_t)>& use) const;
 };
 
-// What some of the samples' works are made of, by name.
+// The names of all parts in the samples' works.
 Result<std::set<std::string>> ingredients(const App& app,
                                           const std::vector<published::Sample>& samples);
 
-// What fitting needs to know of the samples, less what is left out.
+// Prepares samples for a fit, without the parts to leave out.
 Result<Study> study(const App& app, const std::vector<published::Sample>& samples,
                     const estimate::Without& without = {});
 
-// Predicts every sample by constants that were fitted without its fold, and without the rows that
-// are apart.
+// Predicts every sample with constants that were fitted without its fold, and without the rows in
+// `apart`.
 Result<std::vector<published::Judged>> judge_left_out(const App& app,
                                                       const std::vector<published::Sample>& samples,
                                                       const std::vector<std::string>& folds,
                                                       const std::set<std::string>& apart,
                                                       const estimate::Without& without);
 
-// Predicts every sample by its cluster and its stack as shipped, or without what was fitted.
+// Predicts every sample with the shipped constants of its cluster and stack, or without any fitted
+// ones.
 Result<std::vector<published::Judged>> judge_as_is(const App& app,
                                                    const std::vector<published::Sample>& samples,
                                                    bool with_fitted,

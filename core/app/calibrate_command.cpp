@@ -21,11 +21,11 @@
 namespace orch::app {
 namespace {
 
-// Some rows of a study, what was fitted to them, and how well it meets them.
+// Rows of a study, the constants fitted to them, and the score of the fit.
 struct Refit {
   std::string title;
   std::string rows;
-  std::vector<std::string> names;  // of the partitions, or of the stack
+  std::vector<std::string> names;  // names of the partitions, or of the stack
   const char* kind;                // cluster or stack
   std::string cluster;
   std::map<std::string, plan::Constant> was, now;
@@ -63,7 +63,7 @@ std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
   return out;
 }
 
-// What was fitted, and of what.
+// The results of a fit, and its input.
 struct Calibrated {
   const std::vector<published::Sample>& samples;
   const Study& study;
@@ -74,7 +74,7 @@ struct Calibrated {
   bool present() const { return options.start == calibrate::Start::present; }
 };
 
-// The members of a refit are the observations for which `is` is true.
+// Computes the score of a refit over the observations for which `is` is true.
 void score(const Calibrated& c, const std::function<bool(const calibrate::Observation&)>& is,
            Refit& out) {
   std::vector<std::size_t> members;
@@ -128,7 +128,7 @@ Refit of_stack(const Calibrated& c, std::size_t s) {
   return out;
 }
 
-// Machine by machine and then stack by stack, with the scores of its rows.
+// One for each machine and then each stack, with the scores of its rows.
 std::vector<Refit> refits_of(const Calibrated& c) {
   std::vector<Refit> out;
   for (std::size_t m = 0; m < c.study.machines.size(); ++m)
@@ -145,7 +145,7 @@ double era_was(const Refit& refit, const std::string& until) {
   return 1;
 }
 
-// ", at its upper bound": where the fit ended there.
+// ", at its upper bound" for a fitted constant that reached its bound.
 std::string bound_text(const plan::Constant& constant) {
   const auto at = constant.origin.find(", at its ");
   return at == std::string::npos ? "" : constant.origin.substr(at);
@@ -212,7 +212,7 @@ show::Table skipped_table(const published::Samples& samples) {
   return columns.table("skipped");
 }
 
-// A table for each refit, and for programs one of all.
+// A table for each refit, and for programs one table of all.
 show::Answer answer_of(const std::vector<Refit>& refits, const published::Samples& samples) {
   show::Answer out{"", "", {show::for_programs(refits_table(refits))}};
   std::vector<Changed> all;
@@ -235,7 +235,7 @@ void hold_others(const std::vector<std::string>& only, Study& study) {
         std::find(only.begin(), only.end(), study.clusters[m]->name) == only.end();
 }
 
-// What no constant was fitted to, and why.
+// The rows that were not used, and why.
 std::string unused(const MeasuredRows& rows) {
   std::string out;
   const auto line = [&](std::size_t n, const char* what) {
@@ -252,7 +252,8 @@ std::string unused(const MeasuredRows& rows) {
   return out;
 }
 
-// A cluster is called like its file: the value of the first line that begins with "name:".
+// A cluster must be named like its file: replaces the value of the first line that begins with
+// "name:".
 void rename(std::string& text, const std::string& name) {
   std::size_t at = text.starts_with("name:") ? 0 : text.find("\nname:");
   if (at == std::string::npos) return;
@@ -260,7 +261,7 @@ void rename(std::string& text, const std::string& name) {
   text.replace(at, text.find('\n', at) - at, " " + name);
 }
 
-// With what the rows said of its partitions; nothing where they said nothing.
+// The cluster's file with the new constants of its partitions; nothing if there are none.
 Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& name,
                               const Calibrated& calibrated) {
   auto text = read_file(cluster.file);
@@ -279,7 +280,7 @@ Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& n
   return text;
 }
 
-// The file of stacks with what the rows said of those that are in it.
+// The file of stacks with the new factors of the stacks that it contains.
 Result<std::string> stacks_text(const Calibrated& calibrated, const std::string& file) {
   auto text = read_file(file);
   for (const auto& stack : calibrated.fitted.stacks) {
@@ -291,7 +292,7 @@ Result<std::string> stacks_text(const Calibrated& calibrated, const std::string&
   return text;
 }
 
-// The text must be read again as the same cluster with other calibrations.
+// Checks that the text reads back as the same cluster with other calibrations.
 Status check_again(const plan::Cluster& cluster, const std::string& text, const fs::path& to,
                    hardware::Catalog& clusters) {
   const Error lost{printable(cluster.file), "the file cannot be rewritten in place",
@@ -305,7 +306,8 @@ Status check_again(const plan::Cluster& cluster, const std::string& text, const 
   return {};
 }
 
-// Whether a cluster can be written there: <name>.yaml, and no file of another kind. "" is no place.
+// Checks that a cluster can be written to this path: <name>.yaml, and no file of another kind. ""
+// is not a path.
 Status check_cluster_file(const std::string& output) {
   if (output.empty()) return {};
   const fs::path path(output);
@@ -321,8 +323,8 @@ Status check_cluster_file(const std::string& output) {
   return {};
 }
 
-// Puts what was fitted into the files of its clusters, or into one other file (of several clusters,
-// that which is called like it), and stacks into theirs. All texts are made and read again before
+// Writes the results into the files of their clusters, or into one other file (if there are several
+// clusters, that of the same name), and stacks into theirs. All texts are made and read back before
 // the first is written.
 Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
                         Console& console) {

@@ -8,16 +8,16 @@
 
 namespace orch::app {
 
-// A constant before and after it was fitted or measured.
+// A constant before and after a fit or measurement.
 struct Changed {
   std::string of;  // a machine or a stack
   std::string name;
-  std::optional<double> was;  // nothing: it had none
+  std::optional<double> was;  // nothing: it was not set
   double now = 0;
   std::string was_text, now_text;
 };
 
-// head: what the new value is called.
+// head: header of the new value.
 show::Table changed_table(std::string name, std::string title, const char* head,
                           std::vector<Changed> rows);
 

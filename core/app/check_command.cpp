@@ -16,12 +16,12 @@ namespace {
 
 using record::Record;
 
-// A run held against what was expected of it.
+// A run compared with an expectation.
 struct Judgement {
   std::string run;
   plan::Expectation expected;
-  std::optional<double> measured;  // nothing: it is not known
-  std::string why;                 // it fell short; empty: it did not
+  std::optional<double> measured;  // nothing: unknown
+  std::string why;                 // why it fell short; empty: it did not
 };
 using Judgements = std::vector<Judgement>;
 
@@ -44,8 +44,8 @@ std::string why_short(const Record& record, const plan::Expectation& expected,
   return "";
 }
 
-// Every run that somebody has started, against each expectation that is for it. One that failed,
-// goes on, or does not say the quantity has fallen short. An error where a `where` chooses nothing.
+// Compares every started run with each expectation that applies to it. A run that failed, is not
+// finished, or lacks the quantity has fallen short. An error if a `where` selects nothing.
 Errors judge_expected(const Records& records, const std::vector<plan::Expectation>& expected,
                       Judgements& out) {
   Errors errors;
@@ -65,7 +65,7 @@ Errors judge_expected(const Records& records, const std::vector<plan::Expectatio
   return errors;
 }
 
-// What an experiment expected: as its file says now, or as its folder was written.
+// The expectations of an experiment: from its present file, or as stored in its folder.
 Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer, const Record& record) {
   const auto& name = record.origin.experiment;
   for (const auto& outcome : gatherer.experiments())

@@ -8,22 +8,22 @@
 
 namespace orch::app {
 
-// A run that a word names.
+// A run selected by a user's argument.
 struct Chosen {
   plan::Run run;
   plan::Calendar calendar;
 };
 
-// A run folder by its path, or by id, hash or beginning below `runs`.
+// A run folder by its path, or by the id, hash or prefix of one below `runs`.
 Result<fs::path> find_run(const std::string& word, const std::string& runs);
 
-// The planned experiment, of its runs those for which `where` is true; how the verb ends instead.
+// The planned experiment with only the runs for which `where` is true; or how the verb ends.
 std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
                                                    const PlanOptions& options,
                                                    const std::string& where);
 
-// FILE.lua, or - for stdin: the best of its runs, of those for which `where` is true. Else a run
-// folder, as above. How the verb ends instead, where there is none.
+// FILE.lua, or - for stdin: its best run for which `where` is true. Else a run folder, as above.
+// Returns how the verb ends if there is none.
 std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,
                                         const std::string& where, const std::optional<Date>& start,
                                         const std::string& runs);

@@ -80,7 +80,7 @@ struct Named {
   plan::Constant constant;
 };
 
-// Those of the file, by the names that they have there.
+// The partition's own constants, by their names in the file.
 std::vector<Named> named_of(const plan::Partition& partition) {
   std::vector<Named> out;
   for (const auto& [name, value, constant] : hardware::named_constants(partition))
@@ -88,7 +88,7 @@ std::vector<Named> named_of(const plan::Partition& partition) {
   return out;
 }
 
-// What measured rows say instead, for the runs of some backends.
+// The constants fitted to measured rows.
 std::vector<Named> fitted_of(const plan::Partition& partition) {
   std::vector<Named> out;
   if (!partition.calibration) return out;
@@ -116,7 +116,7 @@ show::Table named_table(const char* name, const char* head, std::string title,
   return columns.table(name, std::move(title));
 }
 
-// Where a cluster and its GPUs are from, and what they are like.
+// The origin of a cluster and its GPUs, and what they inherit from.
 std::string origin_text(hardware::Catalog& catalog, const plan::Cluster& cluster) {
   auto out = fmt::format("{}: {}\n{}read from {}\n", cluster.name, cluster.doc,
                          cluster.like.empty() ? "" : "like " + cluster.like + "; ", cluster.file);
@@ -131,7 +131,7 @@ std::string origin_text(hardware::Catalog& catalog, const plan::Cluster& cluster
   return out;
 }
 
-// A table for each partition, and for programs one of all.
+// A table for each partition, and for programs one table of all.
 show::Answer cluster_answer(hardware::Catalog& catalog, const plan::Cluster& cluster,
                             show::Table partitions) {
   show::Answer out{

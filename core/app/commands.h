@@ -14,15 +14,16 @@
 
 namespace orch::app {
 
-// What several verbs take.
+// Options that several verbs share.
 struct Common {
   std::string format = "table";
   show::Screen screen;
 
-  // In the format that was asked for. What CSV has no room for goes beside it.
+  // Prints the answer in the requested format. What CSV cannot contain is printed to stderr.
   void give(const show::Answer& answer, Console& console) const;
 
-  // What belongs to a table goes where it went, and beside an answer that is for a program.
+  // Prints text that belongs to a table in the same place, or to stderr if the answer is for a
+  // program.
   void tell(const std::string& text, Console& console) const {
     format == "table" ? console.print(text) : console.note(text);
   }
@@ -41,14 +42,14 @@ struct SearchArguments {
   experiment::Source source = "";
   search::Opening opening;
   search::Options options;
-  std::size_t top = 0;  // entries of every list; 0: as many of each as are usually wanted
+  std::size_t top = 0;  // entries of every list; 0: a default for each list
   std::string where;
   std::string write;
 };
 
 struct ExplainArguments {
   Common common;
-  experiment::Source run = "";  // changed only as FILE.lua
+  experiment::Source run = "";  // changes are allowed for FILE.lua only
   std::string where;
   std::optional<Date> start;
   std::string runs = "runs";
@@ -57,7 +58,7 @@ struct ExplainArguments {
 struct ProbeArguments {
   Common common;
   std::vector<std::string> words;  // runs
-  std::vector<std::string> set;    // with FILE.lua
+  std::vector<std::string> set;    // only with FILE.lua
   std::string where;
   std::string runs = "runs";
   std::string output = "probes";
@@ -83,12 +84,12 @@ struct ModelArguments {
 
 struct ValidateArguments {
   Common common;
-  std::vector<std::string> files;  // none: the rows that orch ships
-  std::string cluster;             // for rows whose site is none of ours
+  std::vector<std::string> files;  // none: the shipped rows
+  std::string cluster;             // for rows with an unknown site
   std::string calibrate = "none";
-  std::vector<std::string> without;  // ingredients to leave out
+  std::vector<std::string> without;  // parts to leave out
   bool rows = false;
-  std::string table;  // only rows of a "source/table" that this expression finds
+  std::string table;  // only rows whose "source/table" matches this expression
   std::string by;     // source, table or size; "": sources, tables and rows
   std::optional<double> tolerance;
 };
@@ -99,15 +100,15 @@ struct CalibrateArguments {
   std::string cluster;
   std::string output;
   std::string stacks;
-  std::vector<std::string> only;  // clusters
+  std::vector<std::string> only;  // names of clusters
   bool write = false;
   bool fresh = false;
   bool this_machine = false;
-  std::int64_t ranks = 0;  // to measure with; 0: as many as suit the machine
+  std::int64_t ranks = 0;  // ranks to measure with; 0: as suits the machine
 };
 
 struct DocumentOptions {
-  std::string type = "auto";  // by the name: .jsonl and .ndjson are jsonl, all else text
+  std::string type = "auto";  // from the name: .jsonl and .ndjson are jsonl, others text
   std::string json_key = "text";
   bool split_lines = false;
 };
@@ -117,7 +118,7 @@ struct DataBuildArguments {
   std::string output;
   DocumentOptions documents;
   std::string tokenizer = "byte";
-  std::string eod;  // a token, instead of the tokenizer's own
+  std::string eod;  // a token other than the tokenizer's own
   bool append_eod = true;
   bool force = false;
 };
@@ -125,7 +126,7 @@ struct DataBuildArguments {
 struct DataShowArguments {
   Common common;
   std::string prefix;
-  std::string tokenizer;  // to show text too
+  std::string tokenizer;  // to print text too
   bool quick = false;
 };
 
@@ -133,9 +134,9 @@ struct ExportArguments {
   std::string from;
   std::string runs = "runs";
   std::string output;
-  std::int64_t step = -1;  // the newest
+  std::int64_t step = -1;  // -1: the newest
   std::string dtype = "f32";
-  std::string architecture;  // of transformers; empty: the one that fits
+  std::string architecture;  // class in transformers; empty: the first that fits
 };
 
 struct ImportArguments {
@@ -143,14 +144,14 @@ struct ImportArguments {
   std::string output;
 };
 
-// What the verbs take that look at records.
+// Options of the verbs that show records.
 struct RecordArguments {
   Common common;
-  std::vector<std::string> words;     // what to look at
+  std::vector<std::string> words;     // which records
   std::string runs = "runs";          // the folder of the run folders
-  std::string cluster;                // for rows and logs whose site is none of ours
+  std::string cluster;                // for rows and logs with an unknown site
   std::vector<std::string> set;       // name=value
-  std::vector<std::string> patterns;  // more files of patterns
+  std::vector<std::string> patterns;  // additional files of patterns
   std::string output;                 // a file instead of stdout
 };
 
@@ -161,7 +162,7 @@ struct IngestArguments {
 
 struct CompareArguments {
   RecordArguments records;
-  std::vector<std::string> in = {};  // where to choose from
+  std::vector<std::string> in = {};  // where to select from
   bool same_size = false;
 };
 
@@ -169,19 +170,19 @@ struct ReportArguments {
   RecordArguments records;
   std::optional<std::size_t> top = {};  // rows on the terminal; not given: all of a table, else 20
   bool open = false;
-  bool attach = false;            // the texts of experiment and clusters
-  std::optional<int> watch = {};  // seconds between pages of what goes on
+  bool attach = false;            // include the files of experiment and clusters
+  std::optional<int> watch = {};  // seconds between updates of the page
 };
 
-// What the verbs that follow runs take.
+// Options of the verbs that follow runs.
 struct FollowArguments {
   Common common;
   std::vector<std::string> targets;  // experiments and runs; none: all
   std::string runs = "runs";
   std::size_t top = 20;
   follow::Options options;
-  bool yes = false;        // do not ask
-  bool detach = false;     // submit and leave
+  bool yes = false;        // do not ask for confirmation
+  bool detach = false;     // submit and exit
   bool look_only = false;  // submit nothing
   bool stop = false;       // cancel after the next checkpoint
 };
@@ -191,10 +192,10 @@ struct RunArguments {
   bool dry_run = false;
   follow::Options options;
   std::size_t take = 0;  // only so many of the best; 0: all
-  bool oom = false;      // also what the estimate says does not fit
+  bool oom = false;      // also runs that do not fit by their estimate
   bool yes = false;
   bool detach = false;
-  bool no_calibrate = false;  // take `local` as it is
+  bool no_calibrate = false;  // use the cluster `local` unmeasured
 };
 
 struct LogsArguments {
@@ -202,8 +203,8 @@ struct LogsArguments {
   std::string runs = "runs";
   bool follow = false;
   int rank = -1;      // all
-  int attempt = 0;    // the last
-  double lines = 50;  // of its end; 0: all
+  int attempt = 0;    // 0: the last
+  double lines = 50;  // last lines to print; 0: all
 };
 
 struct DoctorArguments {
@@ -211,12 +212,12 @@ struct DoctorArguments {
   std::string runs = "runs";
 };
 
-// What local runs are children of.
+// Options of the supervisor process of local runs.
 struct SuperviseArguments {
-  std::string submission;  // its folder
+  std::string submission;  // the submission's folder
 };
 
-// Each does its verb: what it has to say goes to the console.
+// Each function executes its verb and prints to the console.
 Ending plan_command(App& app, const PlanArguments& arguments, Console& console);
 Ending search_command(App& app, const SearchArguments& arguments, Console& console);
 Ending explain_command(App& app, const ExplainArguments& arguments, Console& console);
@@ -246,8 +247,8 @@ Ending doctor_command(const DoctorArguments& arguments, Console& console);
 Ending index_command(const FollowArguments& arguments, Console& console);
 Ending supervise_command(const SuperviseArguments& arguments, Console& console);
 
-// Names of a kind, for completions: clusters, models, strategies; runs and targets of a folder.
-// What cannot be read has none.
+// Names for completion: clusters, models, strategies; runs and targets of a folder. Unreadable
+// sources give none.
 std::vector<std::string> names_of(const std::string& kind, const fs::path& runs);
 
 }  // namespace orch::app

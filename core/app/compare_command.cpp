@@ -7,10 +7,11 @@
 namespace orch::app {
 namespace {
 
-// Keeps what groups point to.
+// Owns the records that groups point to.
 struct Pools {
   std::deque<Records> held;
-  const Records* chosen_from = nullptr;  // for words that are no place; found when first asked for
+  const Records* chosen_from = nullptr;  // where arguments that are not paths select from; loaded
+                                         // on first use
 };
 
 Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& pools) {
@@ -45,8 +46,8 @@ Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, 
   return group;
 }
 
-// A word is what it chooses from the pool that was named; else the place that it names, a row of a
-// published table, or what it chooses from the runs.
+// The records of an argument: a selection from the named pool; else those at the path, a row of a
+// published table, or a selection from the runs.
 Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
                                  const std::string& word, Pools& pools) {
   if (word.empty())

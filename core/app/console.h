@@ -8,7 +8,7 @@
 
 namespace orch::app {
 
-// What a verb came to, the worse the later.
+// The result of a verb, sorted by severity.
 enum class Exit {
   ok,
   error,
@@ -21,7 +21,7 @@ enum class Exit {
   interrupted,
 };
 
-// How a verb ended, and the errors that are still to be told.
+// How a verb ended, with the errors that are still to be printed.
 struct [[nodiscard]] Ending {
   Ending(Exit reached) : exit(reached) {}
   Ending(Error error) : exit(Exit::error), errors(std::move(error)) {}
@@ -32,26 +32,28 @@ struct [[nodiscard]] Ending {
   Errors errors;
 };
 
-// Whom a verb talks to: a terminal, a file, a test.
+// The output of a verb: a terminal, a file, a test.
 class Console {
  public:
   virtual ~Console() = default;
 
   virtual void print(const std::string& text) = 0;       // the answer
-  virtual void note(const std::string& text) = 0;        // what is said beside it
-  virtual void complain(const Errors& errors) = 0;       // goes on all the same
-  virtual void progress(const std::string& /*line*/) {}  // over the one before; "": gone
+  virtual void note(const std::string& text) = 0;        // additional information
+  virtual void complain(const Errors& errors) = 0;       // the verb continues
+  virtual void progress(const std::string& /*line*/) {}  // replaces the previous line; "": removes
+                                                         // it
 
   virtual bool can_ask() const { return false; }
-  virtual bool confirm(const std::string& question) = 0;  // no, where nobody can be asked
+  virtual bool confirm(const std::string& question) = 0;  // false if no one can be asked
 
   struct Size {
     std::size_t columns = 80;
     std::size_t lines = 24;
   };
-  // Of a picture that is drawn over itself; none: there is no place for one.
+  // The size of a picture that is redrawn in place; nothing if that is impossible.
   virtual std::optional<Size> canvas() const { return std::nullopt; }
-  virtual void draw(const std::string& /*picture*/) {}  // "": gone; what is printed comes above it
+  virtual void draw(const std::string& /*picture*/) {}  // "": removes it; printed text appears
+                                                        // above it
 };
 
 }  // namespace orch::app

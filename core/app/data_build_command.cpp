@@ -32,7 +32,7 @@ bool is_jsonl(const std::string& input, const DocumentOptions& options) {
   return input.ends_with(".jsonl") || input.ends_with(".ndjson");
 }
 
-// What gzip, zstd, xz and bzip2 begin with.
+// Refuses compressed files by the first bytes of gzip, zstd, xz and bzip2.
 Status check_plain(const std::string& input, std::string_view text) {
   using namespace std::string_view_literals;
   for (const auto magic : {"\x1f\x8b"sv, "\x28\xb5\x2f\xfd"sv,
@@ -80,7 +80,7 @@ Status document_of_json(std::string_view line, const std::string& place, const s
   return take(found->get_ref<const std::string&>());
 }
 
-// Each line as a document, or the text in it.
+// Returns a function that takes each line as a document, or the text in it.
 TakeLine line_taker(const std::string& input, const DocumentOptions& options,
                     const TakeDocument& take) {
   if (!is_jsonl(input, options))
@@ -91,14 +91,14 @@ TakeLine line_taker(const std::string& input, const DocumentOptions& options,
   };
 }
 
-// Reads to the end; whole lines are handed on as they come, what is left is kept.
+// Reads to the end; complete lines are passed on as they come, the rest is kept.
 Status read_pipe(int fd, const std::string& input, const TakeLine* take, std::string& left) {
   char buffer[1 << 16];
   std::int64_t number = 0;
   bool first = true;
   while (true) {
     const auto got = ::read(fd, buffer, sizeof buffer);
-    if (interrupted()) return {};  // take() will say so
+    if (interrupted()) return {};  // take() reports it
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return file_error(place_of(input), "cannot read", errno);
     if (got == 0) return {};
@@ -135,8 +135,8 @@ Status each_of_file(const std::string& input, const DocumentOptions& options,
   return each_line(file->text(), line_taker(input, options, take));
 }
 
-// Gets the documents of a file (or of "-", stdin) one after the other; an error of its own ends it.
-// A file is never in memory as a whole; of a pipe, a line is.
+// Passes the documents of a file (or of "-", stdin) to `take` one after the other; an error of
+// `take` ends it. A file is never in memory as a whole; from a pipe, one line is.
 Status each_document(const std::string& input, const DocumentOptions& options,
                      const TakeDocument& take) {
   if (input == "-") return each_of_pipe(0, input, options, take);
@@ -152,7 +152,7 @@ Status each_document(const std::string& input, const DocumentOptions& options,
 using Seconds = std::chrono::duration<double>;
 using Stopwatch = std::chrono::steady_clock;
 
-// Told now and then to who waits.
+// Prints the progress from time to time.
 class Progress {
  public:
   explicit Progress(Console& console) : console_(console) {}

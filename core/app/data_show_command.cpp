@@ -18,10 +18,10 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-constexpr std::int64_t kFirst = 16;       // tokens that are shown
-constexpr std::int64_t kBlock = 1 << 20;  // tokens that are read at a time
+constexpr std::int64_t kFirst = 16;       // number of tokens to print
+constexpr std::int64_t kBlock = 1 << 20;  // tokens per read
 
-// People name one of the two files as well.
+// Removes the ending if the user named one of the two files.
 std::string prefix_of(std::string name) {
   for (const auto* ending : {".bin", ".idx"})
     if (name.ends_with(ending)) name.resize(name.size() - 4);
@@ -42,7 +42,7 @@ Range sizes_of(const data::IndexedFile& file) {
   return range;
 }
 
-// Reads everything; none if Ctrl-C came first.
+// Reads all tokens; nothing after Ctrl-C.
 std::optional<Range> tokens_of(const data::IndexedFile& file) {
   Range range;
   Tokens block;
@@ -72,7 +72,7 @@ Tokens first_tokens(const data::IndexedFile& file) {
 struct Shown {
   const data::IndexedFile& file;
   Range sizes;
-  std::optional<Range> tokens;  // none: --quick, or there are none
+  std::optional<Range> tokens;  // none: --quick, or there are no tokens
   Tokens first;
   std::optional<std::string> text;
 };

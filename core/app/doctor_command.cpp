@@ -14,7 +14,7 @@ namespace {
 
 using launch::Check;
 
-// "9 shipped, 2 in clusters"; the first error where one of them cannot be read.
+// "9 shipped, 2 in clusters"; or the first error if one of them cannot be read.
 Check check_of(const char* what, const std::map<std::string, int>& counts, const Errors& errors) {
   if (!errors.empty())
     return {what, Check::State::missing, errors.front().place + ": " + errors.front().fact,

@@ -12,7 +12,7 @@
 namespace orch::app {
 namespace {
 
-// Of the last attempt that got so far; nothing of a run that nobody has run.
+// The progress of the last attempt that made some; nothing if the run never ran.
 std::optional<record::Measurement> measured_in(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return std::nullopt;
@@ -21,14 +21,14 @@ std::optional<record::Measurement> measured_in(const fs::path& folder) {
     auto progress = events::read_progress(place, 0);
     if (!progress) progress = RunLogs().progress(place, 0);
     if (!progress) continue;
-    progress->measured.time_items.clear();  // a log's timers have names of their own
+    progress->measured.time_items.clear();  // a log's timers have other names
     events::read_profile(place, progress->measured);
     return progress->measured;
   }
   return std::nullopt;
 }
 
-// What the program of the last attempt said that it is; nothing where a framework did not say it.
+// The version that the last attempt's program reported; empty if it reported none.
 std::string version_said(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts || attempts->empty()) return {};

@@ -19,7 +19,7 @@ namespace {
 
 using follow::Campaign;
 
-// Opens the campaign of each target and hands it on; the worst exit code counts.
+// Opens the campaign of each target and calls the verb; returns the worst exit code.
 template <class Verb>
 Ending for_targets(const FollowArguments& arguments, Console& console, Verb&& verb) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
@@ -49,7 +49,7 @@ void mention_index(const Campaign& campaign, Console& console) {
     console.note("note: " + campaign.index_trouble() + "; reading the run folders instead\n");
 }
 
-// Of a target: what resume, or retry, would submit now.
+// The runs of a target that resume, or retry, would submit now.
 std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& target, bool retry) {
   std::vector<std::size_t> out;
   for (const auto place : places(campaign, target)) {
@@ -69,7 +69,7 @@ std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& targe
   return out;
 }
 
-// What the user said yes to, under the lock; what others did meanwhile counts.
+// Submits the confirmed runs under the lock, taking into account what others did meanwhile.
 Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
@@ -88,7 +88,7 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
   return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
 
-// Where nothing is due: what could be asked for instead.
+// Suggests another verb if nothing is due.
 std::string what_else(const Campaign& campaign, const Target& target, bool retry) {
   if (!retry && !to_submit(campaign, target, true).empty())
     return "; orch retry " + shell_path(target.experiment) +
@@ -108,10 +108,10 @@ std::string what_else(const Campaign& campaign, const Target& target, bool retry
       rendered == 1 ? "it" : "them");
 }
 
-// Looks, asks and submits. Nothing is locked while a user thinks.
+// Reads, asks and submits. The lock is not held while a user decides.
 Ending submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
                     bool retry, Console& console) {
-  // What an interrupted submission came to must be known before anyone is asked.
+  // The result of an interrupted submission must be known before asking.
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   campaign.settle_lost();
@@ -153,8 +153,8 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
   return std::max(submitted.exit, followed.exit);
 }
 
-// What is seen of runs as they go: a picture where there is a place for one, a line for each change
-// elsewhere. News come above the picture.
+// Shows the progress of runs: a live picture on a terminal, else a line for each change. News are
+// printed above the picture.
 class Live {
  public:
   Live(const show::Screen& screen, Console& console) : screen_(screen), console_(console) {}
@@ -176,7 +176,8 @@ void Live::say(const std::string& news) {
 
 void Live::show(const tables::Standings& standings) {
   if (const auto size = console_.canvas()) {
-    // A line that fills the last column leaves the cursor on it, and what erases the rest takes it.
+    // A line that fills the last column leaves the cursor there, and erasing the rest would remove
+    // its last character.
     screen_.width = size->columns - 1;
     return console_.draw(tables::watch_screen(standings, screen_, size->lines));
   }
@@ -187,7 +188,7 @@ void Live::show(const tables::Standings& standings) {
   before_ = standings;
 }
 
-// What was measured beside what was estimated; and a line for each run that did not get so far.
+// Measurements beside estimates; and a line for each run that has none.
 std::string final_text(const tables::Standings& standings, const fs::path& folder,
                        const show::Screen& screen) {
   auto rest = standings;

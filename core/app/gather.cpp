@@ -33,8 +33,8 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, code);
 }
 
-// Whether the name of a file and its beginning agree: people name logs as they like. One that is
-// missing is what its name says.
+// True if a file's name and content agree, since people name logs freely. A missing file is judged
+// by its name.
 bool looks_like(const fs::path& path, const char* part) {
   std::ifstream in(path);
   if (!in) return true;
@@ -47,7 +47,7 @@ void append(Records& to, Records&& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-// A line for people who wait for a large file.
+// Prints progress while a large file is read.
 void show_progress(const ingest::BytesRead& progress) {
   constexpr std::uint64_t kLarge = 256 << 20;
   if (progress.of < kLarge || isatty(2) == 0) return;
@@ -58,10 +58,10 @@ void show_progress(const ingest::BytesRead& progress) {
                  static_cast<double>(progress.bytes) / 1e9, static_cast<double>(progress.of) / 1e9);
 }
 
-// A log that just ends is of a run that goes on only if it grew lately.
+// A log without an end belongs to a running job only if it grew recently.
 void settle(Record& record) {
   constexpr double kLeast = 600, kSteps = 20;
-  constexpr double kZones = 26 * 3600;  // the dates of a log are of any time zone
+  constexpr double kZones = 26 * 3600;  // the time zone of a log's dates is unknown
   if (record.state != record::State::running) return;
   std::error_code code;
   const auto written = fs::last_write_time(record.origin.file, code);
@@ -70,7 +70,7 @@ void settle(Record& record) {
   const auto& step = record.measured.step_seconds;
   const double most = std::max(kLeast, step ? kSteps * step->value : 0);
   const auto last = std::max(record.origin.start, record.origin.end);
-  // A copy of an old log is a new file.
+  // A copy of an old log has a new modification time.
   const bool is_old = last > 0 && now.count() - last > most + kZones;
   if (code || age.count() > most || is_old) record.state = record::State::stopped;
   if (last > 0 || code) return;
@@ -93,15 +93,15 @@ std::string words(const Errors& errors) {
   return join(parts, "; ");
 }
 
-// Fields that the row leaves open are in the estimate as somebody has to take them.
+// Marks the values that had to be assumed for the estimate.
 void note_assumed(const published::Sample& sample, Record& record) {
   if (sample.assumed.empty()) return;
   if (!record.notes.empty()) record.notes += "; ";
   record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
 }
 
-// Where people looked at the first stage, or at tensors alone, that is what the estimate is held
-// against.
+// If the measured memory is that of the first stage, or of tensors alone, the estimate is reduced
+// to the same.
 void as_measured(plan::Estimate& out, plan::MemoryOf what) {
   const double share = out.memory_of(what) / out.peak_memory;
   out.peak_memory *= share;
@@ -119,20 +119,21 @@ void add_estimate(App& app, const Result<published::Sample>& sample, Record& rec
     record.not_estimated = words(planned.error());
     return;
   }
-  // A machine has eras; a table's rows are held against the machine as it was on their days.
+  // A row is compared with the machine's constants at the row's date.
   const double era = sample->run.partition->era(sample->date);
   record.estimated = record::estimated_of(planned->estimate, era);
   as_measured(*record.estimated, sample->memory_of);
   record.origin.cluster_file = sample->run.cluster->file;
-  // Nobody said how long they would train: 100B tokens are only a measure.
+  // The length of training is unknown: 100B tokens are only a unit.
   record.estimated->gpu_hours = record.estimated->days_to_train = 0;
   if (!record.measured.step_seconds && sample->step_seconds)
     record.measured.step_seconds = statistics::Interval{*sample->step_seconds, {}, {}, 1};
   note_assumed(*sample, record);
 }
 
-// A framework's own convention is its secret, but none is so far from ours: with or without
-// recomputation, embeddings and attention, a step's FLOPs differ by half at most.
+// Marks printed TFLOPs as doubtful if they are too far from ours. A framework's own convention is
+// unknown, but with or without recomputation, embeddings and attention, a step's FLOPs differ by
+// half at most.
 void doubt_printed(Record& record) {
   constexpr double kFurthest = 1.5;
   const auto& tflops = record.measured.tflops;
@@ -154,7 +155,7 @@ double peak_tflops(const plan::Gpu& gpu) {
   return std::max(gpu.peak("fp16").value, gpu.peak("bf16").value) / 1e12;
 }
 
-// Where no GPU is named, the fastest that is known: none did more.
+// If no GPU is named, the fastest known one is the limit.
 published::FindGpu gpu_finder(App& app) {
   const auto catalog = app.clusters().gpus();
   const auto gpus = catalog ? *catalog : hardware::GpuCatalog();
@@ -233,7 +234,7 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   for (auto& planned : outcome->runs) {
     ids.push_back(planned.run.id);
     out.push_back(record::planned_record(planned, file));
-    planned.estimate.time.clear();  // the record has them
+    planned.estimate.time.clear();  // the record already has them
   }
   experiments_.push_back(std::move(*outcome));
   if (there.empty()) return out;
@@ -333,7 +334,9 @@ Result<Records> Gatherer::row(const std::string& id) {
   if (!files) return files.error();
   for (const auto& file : *files) {
     const auto text = read_file(file);
-    if (text && text->find(id) == std::string::npos) continue;  // reading all cells takes longer
+    if (text && text->find(id) == std::string::npos)
+      continue;  // a fast test before all cells are
+                 // parsed
     const auto rows = read(file);
     if (!rows) return rows.error();
     if (auto found = judge(**rows, id); !found.empty()) return found;
@@ -368,8 +371,8 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
   return judge(record_set(app_, std::move(*runs)));
 }
 
-// Each with all that follows: its estimate, or why there is none, and its doubts; of an id, the
-// first that has it alone. The cluster is for those whose site is none of ours.
+// Completes each record with its estimate, or the reason why there is none, and its doubts; with an
+// id, only the first record with that id. The cluster is for records with an unknown site.
 Records Gatherer::judge(const RecordSet& said, const std::string& id) {
   const auto clusters = machines(app_, arguments_.cluster);
   const auto strategies = app_.backends().strategies();

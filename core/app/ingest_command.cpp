@@ -11,7 +11,7 @@ Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
   return all_of(arguments.records.words, [&](const auto& file) { return gatherer.table(file); });
 }
 
-// CSV is what validate, calibrate and ingest --csv read: the loop is closed.
+// CSV in the schema that validate, calibrate and ingest --csv read.
 std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
   if (common.format == "json") return record::records_json(records);
   if (common.format == "csv") return published::rows_csv(gatherer.said());

@@ -37,7 +37,7 @@ std::string process_text(const RankReport& rank) {
   return out;
 }
 
-// Of whatever a rank may have: nothing where it has none.
+// Reads an optional property of a rank; nothing if it has none.
 template <class Held, class Read>
 std::function<show::Cell(const RankReport&)> of(const std::optional<Held> RankReport::*part,
                                                 Read read) {
@@ -99,7 +99,7 @@ std::string stack_text(const RankReport& rank) {
   return out;
 }
 
-// Those that the others may wait for come first.
+// Suspicious ranks come first.
 show::Answer answer_of(const launch::Inspection& inspection, const std::string& said) {
   std::vector<const RankReport*> ranks;
   for (const auto& rank : inspection.ranks) ranks.push_back(&rank);

@@ -36,13 +36,13 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
   return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
 }
 
-// Planned all the same: another program may train it.
+// A warning only: another program may train it.
 bool is_untrained(const plan::Run& run) {
   return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself; a given number for
-// each question. What no trainer of ours can train is put aside.
+// Selects the runs worth running: those that fit and are individually within the budget's limits; a
+// given number per question. Runs that none of our trainers can train are put aside.
 ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments,
                   ChosenRuns& untrained) {
   ChosenRuns chosen;
@@ -72,7 +72,7 @@ Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& argu
   return Exit::ok;
 }
 
-// Runs that SLURM should run, without a SLURM that answers.
+// Ends a verb whose runs need SLURM, when SLURM does not answer.
 Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArguments& arguments,
                      Console& console) {
   const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
@@ -98,7 +98,8 @@ Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArg
   return Exit::scheduler_unreachable;
 }
 
-// Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
+// Prevents hundreds of jobs that would all fail with "no such program". For local runs the trainer
+// can be built.
 std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm,
                                         const ChosenRuns& chosen) {
   for (const auto* run : chosen) {
@@ -134,16 +135,16 @@ Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen,
           printable(trainer.string()), printable(trainer.filename().string()),
           shell_path(folder_of(*chosen.front(), arguments))),
       console);
-  return arguments.yes ? Exit::error : Exit::ok;  // who said yes wanted more than folders
+  return arguments.yes ? Exit::error : Exit::ok;  // --yes asked for more than folders
 }
 
-// Those that nobody has started yet, and what they will take.
+// The runs that were not started yet, and their estimated cost.
 struct Order {
-  std::vector<std::size_t> runs;  // places in the campaign
+  std::vector<std::size_t> runs;  // indices in the campaign
   double gpu_hours = 0;
-  std::size_t finished = 0;  // already
+  std::size_t finished = 0;  // already finished
   std::size_t on_their_way = 0;
-  std::size_t failed = 0;  // for a reason that stays
+  std::size_t failed = 0;  // failed for a permanent reason
 };
 
 Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
@@ -195,8 +196,8 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   return out + "?";
 }
 
-// Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
-// contradiction with the cluster's file, before anything is submitted.
+// Compares the requests of runs with the cluster as SLURM describes it, before anything is
+// submitted: reports every contradiction with the cluster's file.
 Ending preflight(Session& session, const ChosenRuns& runs) {
   std::set<launch::Ask> asks;
   for (const auto* planned : runs) {
@@ -222,7 +223,7 @@ Ending preflight(Session& session, const ChosenRuns& runs) {
   return Exit::ok;
 }
 
-// A controller that is away for a moment; only where nobody waits for an answer.
+// Waits for a controller that is temporarily away; only if no user waits for an answer.
 bool comes_back(Session& session, const RunArguments& arguments) {
   follow::Backoff backoff(session.clock(), arguments.yes ? arguments.options.patience_seconds : 0);
   const auto world = session.world(arguments.plan.options.runs);
@@ -230,7 +231,7 @@ bool comes_back(Session& session, const RunArguments& arguments) {
   return session.slurm() == launch::Slurm::reachable;
 }
 
-// For whoever resumes when SLURM answers again.
+// Records the runs as wanted, for a resume when SLURM answers again.
 Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
                const RunArguments& arguments) {
   const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
@@ -240,7 +241,8 @@ Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
   return store::add_wanted(folder, mapped(chosen, [](const auto* run) { return run->run.id; }));
 }
 
-// The order, asked for and handed over under the lock; what others did meanwhile counts.
+// Records the wanted runs and submits them under the lock, taking into account what others did
+// meanwhile.
 Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen,
                  const RunArguments& arguments, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
@@ -265,8 +267,8 @@ Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen,
   return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
 
-// Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks. Runs on
-// this machine spend nobody's hours: without a terminal they just begin.
+// Asks for confirmation if a user can be asked. The lock is not held while a user decides. Runs on
+// this machine cost no allocation: without a terminal they start without asking.
 Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const Order& order, bool is_local,
            const RunArguments& arguments, Console& console) {
   if (auto status = campaign.check_budget(order.runs); !status)

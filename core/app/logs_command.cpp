@@ -11,7 +11,7 @@
 namespace orch::app {
 namespace {
 
-// The log of an attempt: the one asked for, or the last.
+// The number of the requested attempt, or of the last one.
 Result<int> attempt_of(const fs::path& folder, int asked) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return attempts.error();
@@ -25,8 +25,8 @@ Result<int> attempt_of(const fs::path& folder, int asked) {
                fmt::format("there are {}", attempts->size())};
 }
 
-// A carriage return begins a new line, as progress bars mean it. (Other control characters are
-// shown, not obeyed, as in all that orch prints: also in a pipe, at whose end is mostly a
+// Treats a carriage return as a line end, because progress bars use it. (Other control characters
+// are printed as \xNN, as everywhere in orch: also in a pipe, because it mostly ends at a
 // terminal.)
 std::string with_lines(std::string_view text) {
   std::string out;
@@ -38,7 +38,7 @@ std::string with_lines(std::string_view text) {
   return printable_lines(out);
 }
 
-// Whether the attempt has said how it ended, or another one has begun.
+// True if the attempt's end is recorded, or another attempt has begun.
 bool is_over(const fs::path& folder, int attempt) {
   const auto attempts = store::read_attempts(folder, attempt);
   if (!attempts || attempts->empty()) return false;
@@ -55,7 +55,7 @@ Ending logs_command(const LogsArguments& arguments, Console& console) {
   const auto file = *folder / "attempts" / std::to_string(*attempt) / "stdout.log";
   const auto lines = static_cast<std::int64_t>(arguments.lines);
   events::Tail tail(file, lines == 0 ? -1 : lines);
-  std::string rest;  // a line that is not whole yet
+  std::string rest;  // an incomplete line
   SystemClock clock;
   for (bool over = false; !interrupted();) {
     const auto chunk = tail.next();

@@ -23,17 +23,17 @@ namespace orch::app {
 namespace {
 
 constexpr const char* kLocal = "local";
-constexpr double kMostMeasureSeconds = 120;  // on a machine that is very busy
+constexpr double kMostMeasureSeconds = 120;  // for a very busy machine
 
-// This machine as a cluster, and what was measured for it.
+// This machine as a cluster, with its measurement.
 struct MeasuredHere {
   measure::Measurement measurement;
   plan::Cluster cluster;
-  plan::Partition shipped;  // what its constants were before
-  std::string busy;         // what to say of other programs that use the machine; empty: nothing
+  plan::Partition shipped;  // its previous constants
+  std::string busy;         // a remark on other programs that use the machine; empty: none
 };
 
-// A folder that is gone at the end.
+// A temporary folder, removed at the end.
 class Scratch {
  public:
   Scratch() {
@@ -57,7 +57,7 @@ std::int64_t fitting_ranks() {
   return std::clamp<std::int64_t>(std::ssize(launch::usable_cores()), 2, 4);
 }
 
-// The measuring program; empty: there is none.
+// The measuring program; empty: not found.
 fs::path find_measure(const Places& places) {
   if (const char* own = std::getenv("ORCH_MEASURE"))
     return *own ? launch::find_program(own) : fs::path();
@@ -65,7 +65,7 @@ fs::path find_measure(const Places& places) {
   return beside.empty() ? launch::find_program("orch-measure") : beside;
 }
 
-// The measuring program, as new as its sources where somebody can build it.
+// The measuring program, rebuilt from newer sources if possible.
 Result<fs::path> measuring_program(const Places& places) {
   if (!std::getenv("ORCH_MEASURE"))
     if (auto status = build_measure(); !status) return status.error();
@@ -108,8 +108,8 @@ plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& pa
   return run;
 }
 
-// What the estimates of ddp charge for what was measured: its trainer is the one that was built
-// with the measuring program.
+// The bytes that ddp's estimates count for the measured kernels: the measuring program uses ddp's
+// kernels.
 measure::Charged charged(const App& app, const plan::Partition& partition,
                          const measure::MeasuredLayer& layer) {
   measure::Charged out;
@@ -134,7 +134,7 @@ measure::Charged charged(const App& app, const plan::Partition& partition,
   return out;
 }
 
-// What is known before anything is measured.
+// The partition before the measurement.
 Result<plan::Partition> base_partition(const plan::Cluster& shipped,
                                        const hardware::GpuCatalog& gpus,
                                        const measure::Measurement& measured) {
@@ -154,7 +154,7 @@ Result<plan::Partition> base_partition(const plan::Cluster& shipped,
   return base;
 }
 
-// What is measured is an idle machine's; on a busy one runs take longer.
+// A measurement should show an idle machine; on a busy one runs take longer.
 std::string busy_note() {
   double load = 0;
   const auto cores = static_cast<double>(launch::usable_cores().size());
@@ -173,8 +173,8 @@ std::string today() {
 // "Neoverse-N1 x 2"
 std::string this_machine() { return measure::describe(launch::usable_cores().size()); }
 
-// Starts the measuring program as so many ranks (0: as many as suit the machine) and makes a
-// cluster of that name of what it says. The program is built first where somebody told us how.
+// Starts the measuring program with that many ranks (0: as suits the machine) and makes a cluster
+// of that name from its output. The program is built first if that is possible.
 Result<MeasuredHere> measure_here(App& app, std::int64_t ranks, const std::string& name) {
   const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
@@ -197,7 +197,7 @@ Result<MeasuredHere> measure_here(App& app, std::int64_t ranks, const std::strin
       fmt::format("measured on {}, {}", out.cluster.measured->machine, out.cluster.measured->date);
   out.cluster.partitions.push_back(
       measure::measured_partition(*measured, charged(app, *base, measured->layer), *base, where));
-  // Their own time was measured: more ranks than cores wait for each other besides.
+  // The constants are those of single ranks: more ranks than cores also wait for each other.
   auto& ranks_alone = out.cluster.partitions.front().measured_ranks;
   ranks_alone = std::min<std::int64_t>(ranks_alone, std::ssize(launch::usable_cores()));
   out.measurement = std::move(*measured);
@@ -205,7 +205,7 @@ Result<MeasuredHere> measure_here(App& app, std::int64_t ranks, const std::strin
   return out;
 }
 
-// Its text to a file whose folder is made; read again before it is written.
+// Writes the cluster's text to a file, whose folder is created; the text is read back before.
 Status write_measured(App& app, const MeasuredHere& measured, const fs::path& file) {
   const auto text = hardware::cluster_text(
       measured.cluster,
@@ -274,10 +274,10 @@ bool names_local(const plan::Experiment& experiment) {
   return false;
 }
 
-// Why this machine should be measured; empty: it need not.
+// Why this machine should be measured; empty: it need not be.
 std::string reason_to_measure(App& app) {
   const auto cluster = app.clusters().find(kLocal);
-  if (!cluster) return {};  // planning will tell
+  if (!cluster) return {};  // planning reports the error
   const auto& measured = (*cluster)->measured;
   const auto here = this_machine();
   if (measured && measured->machine == here) return {};
@@ -285,7 +285,7 @@ std::string reason_to_measure(App& app) {
   if (measured && folder == app.places().own_clusters)
     return fmt::format("measured on {}, but this is {}: measuring again (some 10 s)",
                        printable(measured->machine), here);
-  // One that somebody put beside the experiment is as they want it.
+  // A cluster file beside the experiment is used as it is.
   std::error_code code;
   if (!fs::equivalent(folder, app.places().clusters(), code)) return {};
   return "measuring this machine before its first run (some 10 s; --no-calibrate: not)";

@@ -4,12 +4,12 @@
 
 namespace orch::app {
 
-// orch calibrate --this-machine
+// The verb orch calibrate --this-machine.
 Ending measure_command(App& app, const CalibrateArguments& arguments, Console& console);
 
-// Measures this machine if the experiment runs on the cluster `local` and nobody has measured it,
-// or only another machine was. Says what it does; where it cannot, the run goes on with what there
-// is.
+// Measures this machine if the experiment runs on the cluster `local` and it was never measured, or
+// only on another machine. Prints what it does; if that fails, the run continues with the present
+// constants.
 void measure_before_run(App& app, const experiment::Source& source, Console& console);
 
 }  // namespace orch::app

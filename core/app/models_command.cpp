@@ -19,7 +19,7 @@ std::string size(double params) {
 
 using plan::Model;
 
-// Nothing where all models of its family have the same.
+// Nothing if all models of its family have the same value.
 plan::Value size_of(const Model& model, plan::Field field) {
   return plan::is_open(model, field) ? plan::get(model, field) : plan::Value();
 }
@@ -62,7 +62,7 @@ struct Part {
   double per_gpu;
 };
 
-// How the parameters spread over tensor and pipeline ranks.
+// The distribution of parameters over tensor and pipeline ranks.
 std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
   const double tp = a.tensor_parallel;
   const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
@@ -93,7 +93,7 @@ std::string with_cents(double number) {
   return std::abs(number) < 1e15 ? group_digits(number, 2) : format_number(number);
 }
 
-// Those that a token costs time for.
+// The parameters that take part in the computation of a token.
 double trained_params(const plan::Model& model) {
   return model.mixture() ? model.active_params() : model.params();
 }
@@ -111,7 +111,7 @@ std::string training_text(double params, const ModelArguments& a) {
   return out;
 }
 
-// What it costs to train, as arithmetic: for people a sentence.
+// The cost of training by arithmetic; for people a sentence.
 void add_training(double params, const ModelArguments& a, show::Answer& to) {
   show::Details details{"training"};
   details.pairs = {{"params", params},

@@ -39,12 +39,13 @@ fs::path own_folder() {
 
 }  // namespace
 
-// The shipped ones are there; of the others, what exists and is not the shipped one itself.
+// Existing files only, and the shipped one once. The shipped ones always exist.
 std::vector<fs::path> Places::found(const char* name, const fs::path& shipped) const {
   std::vector<fs::path> paths;
   for (const auto& folder : {beside, own}) {
     std::error_code none;
-    const auto path = folder == "." ? fs::path(name) : folder / name;  // as people would write it
+    const auto path = folder == "." ? fs::path(name) : folder / name;  // in the form in which
+                                                                       // people write it
     if (!folder.empty() && fs::exists(path, none) && !fs::equivalent(path, shipped, none))
       paths.push_back(path);
   }
@@ -60,7 +61,7 @@ std::string Places::source(const fs::path& file) const {
   return is_shipped ? "shipped" : printable(folder.string());
 }
 
-// What was measured on this machine goes before what the user wrote for all.
+// Clusters measured on this machine have priority over those that the user wrote for all machines.
 std::vector<fs::path> Places::cluster_folders() const {
   auto folders = found("clusters", clusters());
   std::error_code none;
@@ -71,7 +72,7 @@ std::vector<fs::path> Places::cluster_folders() const {
   return folders;
 }
 
-// In a bundle it is the loader's file that is being executed.
+// In a bundle, /proc/self/exe is the loader.
 fs::path own_program() {
   std::error_code ignored;
   const auto program = fs::read_symlink("/proc/self/exe", ignored);
@@ -100,7 +101,7 @@ Result<Places> find_places() {
     if (fs::is_directory(folder, code)) places.plugins.push_back(folder);
   places.trainers = program.parent_path();
   places.own = own_folder();
-  // By host: a home is often shared by machines of several kinds.
+  // By host: machines of several kinds often share a home folder.
   if (!places.own.empty()) places.own_clusters = places.own / "machines" / host_name();
   return places;
 }

@@ -7,21 +7,21 @@
 
 namespace orch::app {
 
-// Where orch finds what it needs. Everything is found from the program's own place, so a clone or
-// an installation can be moved; ORCH_HOME and ORCH_PLUGINS name other places.
+// The places of orch's files, relative to the program's own place, so that a clone or an
+// installation can be moved; ORCH_HOME and ORCH_PLUGINS override them.
 struct Places {
   fs::path home;                  // holds experiments/ and templates/
-  std::vector<fs::path> plugins;  // folders, the first counts most
-  fs::path trainers;              // where orch-train-<backend> would be
+  std::vector<fs::path> plugins;  // folders, the first has priority
+  fs::path trainers;              // the folder for orch-train-<backend>
 
-  fs::path own;     // the user's own folder, ~/.local/share/orch; empty where there is no home
-  fs::path beside;  // the folder of the experiment, once there is one
+  fs::path own;     // the user's own folder, ~/.local/share/orch; empty without a home folder
+  fs::path beside;  // the folder of the experiment, if there is one
 
-  // Clusters that were measured for this user on this machine; empty where there is no home.
+  // Clusters that were measured for this user on this machine; empty without a home folder.
   fs::path own_clusters;
 
-  // Where clusters, GPUs, stacks and models are looked for, the first counts most: beside the
-  // experiment, in the user's own folder, among the shipped ones.
+  // Where clusters, GPUs, stacks and models are searched, in this order: beside the experiment, in
+  // the user's own folder, among the shipped ones.
   std::vector<fs::path> cluster_folders() const;
   std::vector<fs::path> gpus() const { return found("gpus.yaml", home / "experiments/gpus.yaml"); }
   std::vector<fs::path> stacks() const {
@@ -32,11 +32,11 @@ struct Places {
   }
   fs::path clusters() const { return home / "experiments/clusters"; }  // the shipped ones
   fs::path measured() const { return home / "experiments/measured"; }
-  // "shipped", or the folder that something of the user's was read from.
+  // "shipped", or the folder of a user's file.
   std::string source(const fs::path& file) const;
-  fs::path logs() const { return home / "templates/logs"; }  // patterns, a file per framework
+  fs::path logs() const { return home / "templates/logs"; }  // files of patterns, one per framework
   fs::path templates() const { return home / "templates/slurm"; }
-  // How frameworks are started, the first counts most: frameworks/ beside the experiment, in the
+  // Templates of frameworks, in the order of priority: frameworks/ beside the experiment, in the
   // user's own folder, the shipped ones.
   std::vector<fs::path> frameworks() const {
     return found("frameworks", home / "templates/frameworks");
@@ -46,7 +46,7 @@ struct Places {
   std::vector<fs::path> found(const char* name, const fs::path& shipped) const;
 };
 
-// The file that starts this program again.
+// The file with which this program can be started again.
 fs::path own_program();
 
 Result<Places> find_places();

@@ -37,10 +37,10 @@ bool has_relative_paths(const plan::Training& training) {
 
 struct Renderers {
   render::Renderer jobs;
-  std::optional<render::Template> start;  // of frameworks, once one is started
+  std::optional<render::Template> start;  // for frameworks, loaded on first use
 };
 
-// How a framework is started, whoever launches it.
+// Adds the files that start a framework.
 Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
                      const render::Context& context, store::Folder& folder) {
   const auto launch = app.frameworks().launch(run);
@@ -56,7 +56,7 @@ Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
   return {};
 }
 
-// run.json, estimate.json, provenance.json and, where SLURM will run it, the job scripts.
+// run.json, estimate.json, provenance.json and, if SLURM will run it, the job scripts.
 Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Store& store,
                                 const plan::Planned& planned, launch::Slurm slurm,
                                 const fs::path& experiment_file, store::Provenance provenance) {
@@ -64,7 +64,7 @@ Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Sto
   folder.id = planned.run.id;
   auto run = planned.run;
   const auto place = store.folder(run.experiment, run.id);
-  // The file's name alone: where it lay means nothing where the folder may be taken.
+  // Only the file's name: its path is meaningless where the folder may be copied.
   provenance.cluster_file = fs::path(run.cluster->file).filename();
   if (has_relative_paths(run.training))
     run.paths_from = fs::relative(fs::absolute(experiment_file).parent_path(), place).string();
@@ -98,7 +98,7 @@ std::string written_text(const store::Written& written, const fs::path& place) {
   return out + "\n";
 }
 
-// Only what nobody asked to leave out is looked around.
+// Searches near the runs unless the user restricted them.
 tables::RankedRuns seen_around(App& app, const PlannedExperiment& planned,
                                const PlanArguments& arguments) {
   auto result = view(planned);
@@ -121,7 +121,7 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   Session session(console);
   store::Store store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
-  constexpr std::size_t kMany = 2000;  // so few are there at once
+  constexpr std::size_t kMany = 2000;  // folders written at once
   const auto provenance = provenance_of(session.shell(), planned.experiment);
   const auto written = store.write(
       planned.experiment.name, planned.runs.size(),
@@ -146,7 +146,7 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
   if (json) {
-    std::vector<tables::Standings> all;  // outlives the table of it
+    std::vector<tables::Standings> all;  // must outlive its table
     if (end) all.push_back(*end);
     if (end) answer.sections.push_back(tables::status_runs("status", all));
     asked.common.give(answer, console);

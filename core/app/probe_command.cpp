@@ -24,28 +24,28 @@
 namespace orch::app {
 namespace {
 
-constexpr std::int64_t kSteps = 6;  // a trainer takes the last three apart
+constexpr std::int64_t kSteps = 6;  // a trainer analyses the last three
 constexpr double kMostProbeSeconds = 24 * 3600;
 
-// One rank of a planned run that ran alone.
+// One rank of a planned run, run alone.
 struct Slice {
-  std::int64_t stage = 0, last_stage = 0;  // it stands for the stages up to this one
+  std::int64_t stage = 0, last_stage = 0;  // it represents the stages up to this one
   std::int64_t rank = 0;
-  std::int64_t micro_batches = 1;  // in a step
-  std::string device;              // what it ran on; empty: it has not run
-  std::string estimated_for;       // the GPU whose constants the estimate has
-  bool is_strange = false;         // which is another one than it ran on
-  plan::Estimate estimate;         // of it alone
+  std::int64_t micro_batches = 1;  // per step
+  std::string device;              // the device that it ran on; empty: it has not run
+  std::string estimated_for;       // the GPU whose constants the estimate uses
+  bool is_strange = false;         // true: it ran on another GPU
+  plan::Estimate estimate;         // of the slice alone
   std::optional<record::Measurement> measured;
-  std::string failure;  // why there is nothing
+  std::string failure;  // why there is no result
 };
 
-// One rank of each kind of stage of a planned run, to be run alone on this machine: as if the other
-// ranks were there and answered at once. In a folder of its own, which may be taken to another
-// machine: <folder>/run starts the slices there, and what they wrote is read back here.
+// One rank for each kind of stage of a planned run, to be run alone on this machine, as if the
+// other ranks answered at once. It has its own folder, which may be copied to another machine:
+// <folder>/run starts the slices there, and their output is read back here.
 struct Probe {
   plan::Run run;   // as planned
-  plan::Run part;  // as the slices run it: some micro-batches, some steps, synthetic tokens
+  plan::Run part;  // as run by the slices: a few micro-batches and steps, synthetic tokens
   fs::path folder;
   std::vector<Slice> slices;
 };
@@ -53,7 +53,7 @@ struct Probe {
 // "stage-3", below the folder.
 std::string name_of(const Slice& slice) { return fmt::format("stage-{}", slice.stage); }
 
-// Some micro-batches are as good as all of them, and synthetic tokens as any.
+// A few micro-batches with synthetic tokens are representative.
 plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   run.batch.accumulate = micro_batches;
   run.batch.global_batch = micro_batches * run.batch.micro_batch * run.layout.data_parallel;
@@ -65,7 +65,7 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   run.training.tensorboard = false;
   run.training.log_every = 1;
   run.paths_from.clear();
-  // Our own trainer has an engine of its own, whichever was planned for.
+  // Our own trainer needs its own engine, whichever the plan estimates.
   for (std::size_t i = 0; run.trainer.empty() && i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i]; param.name == "engine")
       run.settings.set(i, param.default_value);
@@ -78,7 +78,7 @@ std::string device_of(const record::Record& history) {
   return {};
 }
 
-// What is left of it, where all of it returns at once, is time like any other.
+// Communication that returns at once is counted as ordinary time.
 void forget_talk(std::vector<plan::Item>& items) {
   const auto is_talk = [](const std::string& name) {
     for (const char* end : {"all-reduce", "all-gather", "reduce-scatter"})
@@ -98,7 +98,7 @@ void forget_talk(std::vector<plan::Item>& items) {
     other->amount += sum;
 }
 
-// In a folder of all probes. The run's own data and checkpoints are not needed.
+// Created in the folder of all probes. The run's own data and checkpoints are not needed.
 Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
   Probe probe;
   backend::Work work;
@@ -154,7 +154,7 @@ slice() {{  # name, rank; those that are asked for
   return out + "if [ $ran = 0 ]; then echo \"no such stage: $*\" >&2; exit 2; fi\nexit $failed\n";
 }
 
-// run.json of each slice, and the program that runs them.
+// Writes run.json of each slice, and the program that runs them.
 Status write(const Probe& probe) {
   std::error_code code;
   for (const auto& slice : probe.slices) {
@@ -173,7 +173,7 @@ Status write(const Probe& probe) {
   return {};
 }
 
-// Runs one; the error has the end of what it said.
+// Runs one slice; an error has the end of its output.
 Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
   launch::Together together;
   together.argv = {fs::absolute(probe.folder / "run").string(), fs::absolute(trainer).string(),
@@ -184,7 +184,7 @@ Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
   return launch::run_together(together);
 }
 
-// What the slices have measured, with estimates for the device that they ran on.
+// Reads the slices' measurements, and estimates them for the device that they ran on.
 Status read(App& app, Probe& probe) {
   const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
@@ -196,7 +196,7 @@ Status read(App& app, Probe& probe) {
     return status;
   std::error_code ignored;
   auto alone = probe.part;
-  alone.gpus = 1;  // nobody shares the machine
+  alone.gpus = 1;  // no other rank shares the machine
   for (auto& slice : probe.slices) {
     const auto attempt = probe.folder / name_of(slice) / "attempts" / "1";
     slice.measured.reset();
@@ -211,7 +211,7 @@ Status read(App& app, Probe& probe) {
     }
     slice.is_strange = has_gpu ? !gpu : slice.device == "cpu" && at.gpu.name != "cpu";
     slice.estimated_for = at.gpu.name;
-    if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
+    if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not count it
     slice.estimate =
         estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
     const auto progress = events::read_progress(attempt, 0);
@@ -229,7 +229,7 @@ Status read(App& app, Probe& probe) {
   return {};
 }
 
-// What a slice measured, as a record: of one rank, without communication.
+// A slice's measurement as a record: one rank, without communication.
 record::Record record_of(const Probe& probe, const Slice& slice) {
   const plan::Planned planned{probe.part, slice.estimate};
   auto out = record::planned_record(planned, "");
@@ -310,8 +310,8 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
   return out + "\n";
 }
 
-// Memory and compute time of the slices beside their estimates: all of them in a table, then item
-// by item.
+// Memory and compute time of the slices beside their estimates: a table of all slices, then item by
+// item.
 show::Answer answer_of(const Probe& probe) {
   show::Answer out{"", title(probe.run, probe.slices), {slices_table(probe.slices)}};
   for (const auto& slice : probe.slices) {
@@ -328,7 +328,7 @@ show::Answer answer_of(const Probe& probe) {
   return out;
 }
 
-// Records, which ingest, compare and report read; for people a table of each probe.
+// Records, which ingest, compare and report can read; for people a table of each probe.
 void give(const std::vector<Probe>& probes, const Common& common, Console& console) {
   std::vector<record::Record> records;
   for (const auto& probe : probes)
@@ -341,8 +341,8 @@ void give(const std::vector<Probe>& probes, const Common& common, Console& conso
   }
 }
 
-// Without a GPU a slice lives in the machine's own memory: what does not fit there would take
-// everything else down with it.
+// Without a GPU a slice uses the machine's own memory: one that does not fit would affect all other
+// programs.
 Errors too_large(const Probe& probe) {
   Errors errors;
   const auto available = static_cast<double>(host_room().bytes);
@@ -357,7 +357,7 @@ Errors too_large(const Probe& probe) {
   return errors;
 }
 
-// Well, also where a slice failed: the table says why.
+// Succeeds even if a slice failed: the table has the reason.
 Ending run_slices(App& app, const Probe& probe, Console& console) {
   const auto& run = probe.run;
   if (const auto errors = too_large(probe); !errors.empty()) return errors;
@@ -381,7 +381,7 @@ Ending probe_one(App& app, const ProbeArguments& arguments, const std::string& w
                  std::vector<Probe>& probes, Console& console) {
   auto chosen = choose_run(app, {word, arguments.set}, arguments.where, {}, arguments.runs);
   if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
-  auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // gives it its name
+  auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // sets its name
   if (!planned) return planned.error();
   auto probe = make_probe(app, std::move(planned->run), arguments.output);
   if (!probe) return probe.error();

@@ -5,8 +5,8 @@
 namespace orch::app {
 namespace {
 
-// git, in the folder of the file; nothing if it fails or takes long, as on a file system that
-// hangs.
+// Runs git in the folder of the file; nothing if it fails or takes long, as on a hanging file
+// system.
 std::optional<Output> git(Shell& shell, const fs::path& file, std::vector<std::string> words) {
   constexpr double kPatience = 5;
   words.insert(words.begin(), "git");
@@ -36,7 +36,7 @@ store::Provenance provenance_of(Shell& shell, const plan::Experiment& experiment
     words.insert(words.end(), out.includes.begin(), out.includes.end());
     return git(shell, file, std::move(words));
   };
-  // 1: they differ. A file that git does not know is in no commit either.
+  // exit code 1: they differ. A file unknown to git is in no commit either.
   const auto difference = about({"diff", "--quiet", "HEAD", "--"});
   const auto known = about({"ls-files", "--error-unmatch", "--"});
   out.commit = id;

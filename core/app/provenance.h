@@ -8,8 +8,8 @@
 
 namespace orch::app {
 
-// Where an experiment is from, all but the cluster's file: as it was given, with the commit of the
-// repository that holds it, if there is one and git.
+// The origin of an experiment, without the cluster's file: as given, with the commit of the
+// repository that contains it, if git finds one.
 store::Provenance provenance_of(Shell& shell, const plan::Experiment& experiment);
 
 }  // namespace orch::app

@@ -44,8 +44,8 @@ void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
   page.budget.gpu_hours = outcome.experiment.budget.gpu_hours;
 }
 
-// A page is given to others, to whom folders of this machine say nothing: what lies below here is
-// named from here, anything else by its name.
+// Pages are given to others, for whom folders of this machine are meaningless: files below the
+// current folder get a relative path, others only their name.
 std::string here(const std::string& file) {
   if (file.empty() || !fs::path(file).is_absolute()) return file;
   std::error_code code;
@@ -60,7 +60,7 @@ void name_files_from_here(page::Page& page) {
       *file = here(*file);
 }
 
-// What ran used, and what is on its way will take, as estimated.
+// Adds the hours used, and the estimated hours of runs queued or running.
 void add_used(page::Page& page) {
   for (const auto& record : page.records) {
     page.budget.used_gpu_hours += record.measured.gpu_hours.value_or(0);
@@ -103,7 +103,7 @@ void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page)
   page.provenance.emplace_back("orch", ORCH_VERSION);
 }
 
-// What makes the page again.
+// The command that makes the page again.
 std::string command_of(const RecordArguments& arguments) {
   std::vector<std::string> words{"orch", "report"};
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
@@ -130,7 +130,7 @@ page::Page page_of(const Gatherer& gatherer, Records records, const ReportArgume
   return page;
 }
 
-// Opens the page as the desktop does; a failure is only told.
+// Opens the page with the desktop's program; a failure is only reported.
 void open_page(const std::string& file, Console& console) {
   launch::ProcessShell shell;
   const auto path = fs::absolute(file).string();
@@ -140,7 +140,7 @@ void open_page(const std::string& file, Console& console) {
                              printable(path)));
 }
 
-// A report may replace a report, or nothing.
+// A report may replace another report, but no other file.
 bool is_ours(const std::string& file) {
   std::error_code code;
   if (!fs::exists(file, code)) return true;
@@ -150,7 +150,7 @@ bool is_ours(const std::string& file) {
   return head.find("name=\"generator\" content=\"orch\"") != std::string::npos;
 }
 
-// A published table is printed whole; of an experiment's runs, the best.
+// A published table is shown completely; of an experiment's runs, the best.
 std::size_t rows_shown(const page::Page& page, const ReportArguments& arguments) {
   constexpr std::size_t kUsual = 20;
   if (arguments.top) return *arguments.top;
@@ -200,7 +200,7 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   return write_page(page, arguments, console);
 }
 
-// Of logs nobody knows: many just end.
+// Unknown for logs: many have no end.
 bool goes_on(const page::Page& page) {
   return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
     return record.origin.kind == "run" &&
@@ -218,7 +218,7 @@ Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console
   return page;
 }
 
-// Writes the page again and again until nothing goes on any more; the last one stays as it is.
+// Rewrites the page repeatedly until nothing is running; the last version stays.
 Ending watch(App& app, page::Page page, const ReportArguments& arguments, Console& console) {
   constexpr auto kLook = std::chrono::milliseconds(100);
   while (goes_on(page) && !interrupted()) {

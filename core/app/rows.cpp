@@ -31,7 +31,7 @@ Result<std::vector<fs::path>> shipped(const fs::path& folder) {
   return files;
 }
 
-// What lies beside the tables, or nothing where there is no such file.
+// Parses a file beside the tables, if it exists.
 template <class T>
 Result<T> read_beside(const fs::path& file,
                       Result<T> (*parse)(std::string_view, const std::string&)) {
@@ -44,7 +44,7 @@ Result<T> read_beside(const fs::path& file,
 
 Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files,
                                               const fs::path& folder) {
-  // What follows from other evidence than the rows themselves.
+  // Known values from other evidence than the rows.
   const auto habits = read_beside(folder / kHabits, published::parse_habits);
   if (!habits) return habits.error();
   std::vector<record::Record> rows;
@@ -65,7 +65,7 @@ Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files
   return rows;
 }
 
-// Whether a file or folder holds logs, as that of a run does, and no table.
+// True if a file or folder contains logs, as a run's folder does, and no table.
 bool holds_logs(const fs::path& path) {
   std::error_code code;
   if (fs::is_directory(path, code)) return true;
@@ -83,7 +83,7 @@ std::vector<std::string> take_logs(std::vector<fs::path>& files) {
   return logs;
 }
 
-// Whole tables by "source/table", with * for anything: each of their rows by its id.
+// Expands whole tables "source/table", with * for anything, to the ids of their rows.
 void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& unexplained) {
   UnexplainedRows tables;
   for (const auto& [id, row] : unexplained)

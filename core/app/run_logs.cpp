@@ -20,7 +20,7 @@ using record::Failure;
 
 constexpr const char* kLog = "stdout.log";
 
-// When a plain file was written last, by the clock of its file system; 0: it is not there.
+// The time of the last write to a regular file, by its file system's clock; 0: it does not exist.
 double written(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
@@ -28,8 +28,8 @@ double written(const fs::path& file) {
          static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-// By the names that tables and patterns have for the fields. What the log is of, it knows better;
-// most settings are of a strategy of ours, which the log need not be of.
+// Values by the names of fields in tables and patterns. What the log itself states is left out, and
+// so are most settings, because the log's software may have none of them.
 ingest::Known known_of(const plan::Run& run) {
   static const std::set<std::string_view> kSettings{
       "zero_stage",      "interleave",       "dtype", "optimizer", "recompute",
@@ -40,7 +40,7 @@ ingest::Known known_of(const plan::Run& run) {
     const bool has_own = name == "framework" || name == "params" || name == "model";
     if (!term || has_own || (!term->read && !kSettings.contains(name))) continue;
     auto text = record::text(value);
-    // A pattern knows "none" as a word for nothing.
+    // In a pattern, "none" means no value.
     if (name == "recompute" && text == "none") text = "false";
     if (text != "none") out.emplace_back(term->alias.empty() ? term->name : term->alias, text);
   }
@@ -105,24 +105,24 @@ std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder
 
 record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
-  if (watched) watched->log.end_file();  // a last line that has no end counts
+  if (watched) watched->log.end_file();  // an incomplete last line counts
   if (!watched) return {};
   auto sign = watched->log.confession();
-  // What the clock or others end is the scheduler's to tell.
+  // Ends by a time limit or preemption are for the scheduler to report.
   if (sign.failure == Failure::timeout || sign.failure == Failure::preempted)
     return {Failure::none, sign.line};
   if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
-  // A traceback alone may be a warning that someone printed: it counts where it ended a run.
+  // A traceback alone may be a printed warning: it counts only if it ended a run.
   const auto found = watched->log.found("");
   if (found && found->state == record::State::failed) return {found->failure, found->reason};
-  // One that lost its loss and left says so by its steps.
+  // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)
     return {Failure::nan, found->reason};
   return {};
 }
 
-// Ranks that lose another one blame the network, and some say nothing: then the log may know
-// better.
+// Ranks that lose another one blame the network, and some report nothing: then the log may have the
+// reason.
 record::Confession RunLogs::confession(const fs::path& attempt_folder) {
   const auto is_vague = [](Failure failure) {
     return failure == Failure::nccl || failure == Failure::bad_exit;

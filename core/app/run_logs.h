@@ -11,21 +11,21 @@
 
 namespace orch::app {
 
-// The patterns that come with orch, then the user's, which go before them.
+// The patterns that come with orch, and the user's, which have priority.
 Result<ingest::Patterns> load_patterns(const fs::path& shipped,
                                        const std::vector<std::string>& more);
 
-// What run.json says of the run that a file lies in the folder of, by the columns of tables;
-// nothing where there is none.
+// The fields from the run.json of the run whose folder contains a file, by the columns of tables;
+// empty if there is none.
 ingest::Known known_beside(const fs::path& file);
 
-// What the logs of attempts say where a trainer's events do not, by the patterns of orch ingest.
-// Each log is read once, and then what is new in it.
+// Reads the logs of attempts whose trainer writes no events, with the patterns of orch ingest. Each
+// log is read once, and afterwards only its new part.
 class RunLogs {
  public:
-  // How far an attempt got; nothing before its first step.
+  // The progress of an attempt; nothing before its first step.
   std::optional<record::Progress> progress(const fs::path& attempt_folder, double now);
-  // What it failed of, by its trainer's last word or its log; none: neither says.
+  // Why it failed, by its trainer's last event or its log; none: unknown.
   record::Confession confession(const fs::path& attempt_folder);
   // All attempts of a run together.
   std::optional<record::Record> history(const std::string& id,
@@ -35,9 +35,9 @@ class RunLogs {
   struct Watched {
     ingest::RunLog log;
     std::int64_t step = -1;
-    double since = 0;  // by the file system's clock: the log grew by its last step
+    double since = 0;  // by the file system's clock: when the log got its last step
   };
-  const ingest::Patterns* patterns();  // null: they cannot be read, which ingest tells
+  const ingest::Patterns* patterns();  // null: they cannot be read, which ingest reports
   Watched* look(const fs::path& attempt_folder);
   record::Confession log_confession(const fs::path& attempt_folder);
 

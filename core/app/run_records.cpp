@@ -19,10 +19,10 @@ namespace {
 
 using record::Record;
 
-// A frozen estimate and one made now are the same one when they agree so far.
+// Largest relative difference between a frozen estimate and a new one that count as the same.
 constexpr double kSame = 1e-3;
 
-// Of what our own trainers measure.
+// The group of an item that our own trainers measure.
 std::string group_of_measured(const std::string& name) {
   if (name.find("optimizer") != std::string::npos) return "optimizer";
   if (name.find("all-reduce") != std::string::npos || name.find("gather") != std::string::npos)
@@ -30,7 +30,7 @@ std::string group_of_measured(const std::string& name) {
   return name == "other" ? "other" : "compute";
 }
 
-// A trainer that writes no events: what its log says counts, and where that contradicts run.json.
+// Adds the log of a trainer that writes no events, and its contradictions to run.json.
 void add_log(const std::vector<fs::path>& folders, RunLogs& logs, Record& record) {
   auto found = logs.history(record.id, folders);
   if (!found) return;
@@ -76,7 +76,8 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
 }
 
-// What was estimated before the run counts; the items are of now, and only if it is the same.
+// Keeps the estimate made before the run; items are computed now, and used only if the totals
+// agree.
 void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
   if (frozen.step_seconds <= 0) return;
   const bool same = std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&

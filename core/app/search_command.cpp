@@ -17,8 +17,8 @@
 namespace orch::app {
 namespace {
 
-// Entries of a list where --top does not say; 0: all. Of the others only one is wanted, the front
-// is long.
+// Entries of a list if --top is not given; 0: all. Lists with one answer are short, the front is
+// long.
 constexpr std::size_t kFastest = 10, kOthers = 3, kFront = 20;
 
 std::string progress_line(const search::Progress& progress) {
@@ -32,15 +32,15 @@ std::string progress_line(const search::Progress& progress) {
   return line;
 }
 
-// What is shown of the layouts of one machine, size and sequence length.
+// The results for one machine, size and sequence length.
 struct Results {
   const search::Lists* found = nullptr;
-  std::vector<RunList> lists = {};  // the best by time first, the front last
+  std::vector<RunList> lists = {};  // the best by time is first, the front last
 
   const plan::Planned& best() const { return *lists.front().runs.front(); }
 };
 
-// One search from its experiment to what is printed.
+// A search, from its experiment to its output.
 struct Search {
   App& app;
   const SearchArguments& arguments;
@@ -48,7 +48,7 @@ struct Search {
   plan::Experiment experiment = {};
   std::unique_ptr<const search::Space> space = {};
   search::Found found = {};
-  std::deque<plan::Planned> runs = {};  // what the tables show, priced item by item
+  std::deque<plan::Planned> runs = {};  // the displayed runs, with items
   std::map<const plan::Planned*, search::Place> places = {};
   std::vector<Results> questions = {};
 
@@ -90,8 +90,8 @@ Status look(Search& s) {
   return {};
 }
 
-// Of a top of 0, all.
-// Where nodes come and go, what ends first is the best by time, and any of the fastest may be that.
+// Estimates the runs of a list; top 0: all. If the number of nodes varies, the best by time is the
+// first to end, which may be any of the fastest.
 Status price(Search& s, Results& question, RunList list, const std::vector<search::Score>& scores,
              std::size_t top) {
   const auto& calendar = s.experiment.calendar;
@@ -157,7 +157,7 @@ Status price_all(Search& s, const search::Lists& found) {
   return {};
 }
 
-// The best of each question, in their order.
+// The best run of each question, in their order.
 tables::RankedRuns bests_of(const Search& s) {
   static const std::vector<plan::Rejected> kNone;
   tables::RankedRuns result;
@@ -168,7 +168,7 @@ tables::RankedRuns bests_of(const Search& s) {
   return result;
 }
 
-// What tells a question from the others; "" where there is one.
+// The name of a question; "" if there is only one.
 std::string name_of(const Search& s, const Results& question) {
   return s.questions.size() < 2 ? "" : tables::question_text({&question.best()}, bests_of(s));
 }
@@ -187,7 +187,7 @@ std::string head(const Search& s) {
                            group_digits(s.found.fitting));
 }
 
-// Where several trainings are asked for: with which of them the others were compared.
+// If several trainings are given: the one that was used for the comparison.
 std::string trained(const Search& s) {
   const auto& all = s.experiment.trainings;
   if (all.size() < 2) return "";
@@ -218,7 +218,7 @@ std::string verdict(const Search& s) {
       without.empty() ? "" : "; nothing keeps it for " + and_list(without));
 }
 
-// Strategies that no list has.
+// Strategies without a run in any list.
 std::string absent(const Search& s) {
   std::vector<std::string> names;
   for (const auto& asked : s.experiment.strategies) {
@@ -235,7 +235,7 @@ std::string warnings(const Search& s, const Results& question) {
   std::string out;
   const auto& best = question.best().run;
   auto all = best.warnings;
-  // A search asks no framework: what the best one's would refuse is told here.
+  // A search does not ask frameworks: here the best run is checked.
   if (!best.framework.empty()) {
     const auto launch = s.app.frameworks().launch(best);
     const auto& refused = launch ? launch->refused : launch.error();
@@ -260,7 +260,7 @@ std::string runner_up(const Results& question) {
   return out + (why.empty() ? "\n" : fmt::format("; per step: {}\n", why));
 }
 
-// About each question: what the tables do not say.
+// Notes on each question that are not in its tables.
 std::string notes(const Search& s) {
   std::string out;
   for (const auto& question : s.questions) {

@@ -31,7 +31,7 @@ bool starts_with(const std::vector<const plan::Planned*>& runs,
   return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
 }
 
-// The same search: what was opened, kept and filtered is part of it.
+// The arguments of the same search: what was opened, kept and filtered.
 std::string same_search(const SearchArguments& arguments) {
   auto out = shell_quote(arguments.source.file.string());
   for (const auto& text : arguments.source.set) out += " --set " + shell_quote(text);

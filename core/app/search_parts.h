@@ -1,6 +1,6 @@
 #pragma once
 
-// What a search of layouts and one of sizes have in common.
+// Functions shared by a search of layouts and one of sizes.
 
 #include <string>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace orch::app {
 
-// Whether the experiment lists several values of a field.
+// True if the experiment lists several values of a field.
 bool lists_several(const plan::Frame& frame, std::string_view field);
 
-// With what --where asks of each configuration, and Ctrl-C.
+// The options of a search, with the --where condition and Ctrl-C.
 Result<search::Options> options_of(App& app, const SearchArguments& arguments);
 
-// Some of the best that a search found.
+// A list of best runs.
 struct RunList {
   std::string name;   // in JSON and CSV
   std::string title;  // for people
@@ -26,30 +26,29 @@ struct RunList {
   std::vector<const plan::Planned*> runs = {};
 };
 
-// Lists about one question, which is empty where there is one alone.
+// The lists for one question; its name is empty if there is only one.
 struct Question {
   std::string name;
   const std::vector<RunList>* lists = nullptr;
 };
 
-// For programs, the runs of all lists in one table.
+// The runs of all lists in one table.
 show::Table for_programs(const plan::Experiment& experiment,
                          const std::vector<Question>& questions);
-// A table of each list for people. A list that says what the first one of its question has
-// said already is not shown to people again.
+// Adds a table of each list for people, except a list with the same runs as the first one of its
+// question.
 void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions,
                show::Answer& to);
 
-// Writes the best as an experiment, where that is asked for. how: "the fastest of 512
-// configurations".
+// Writes the best run as an experiment, if requested. how: "the fastest of 512 configurations".
 Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment,
                   const plan::Planned& best, const plan::AskedStrategy& asked,
                   const std::string& how);
 
-// What to do with the best; lua: its strategy, where the rest is as the experiment has it.
+// The suggested next step; lua: the best strategy, if everything else is as in the experiment.
 std::string next_step(const SearchArguments& arguments, const std::string& lua);
 
-// Why nothing, or not all, was left: by the field to blame, with one example.
+// Why no configuration, or not all, were left: by the responsible field, with an example.
 std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
                          const search::Found& found);
 

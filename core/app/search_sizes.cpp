@@ -18,7 +18,7 @@ namespace {
 using plan::Planned;
 using Runs = std::vector<const Planned*>;
 
-// An answer with its runner-up.
+// A best run with its runner-up.
 struct Sized : RunList {
   bool in_budget = false;
 };
@@ -28,7 +28,7 @@ Error several(const plan::Experiment& experiment, std::string_view what, std::st
           fmt::format("choose: --set {}=...", field)};
 }
 
-// A question about sizes has one machine, one training and one other size.
+// A search for sizes needs one machine, one training and one value for the other size.
 Status check_one(const Sizes& s) {
   struct Field {
     std::string_view name, what, path;
@@ -69,9 +69,9 @@ Status prepare(Sizes& s) {
   return check_one(s);
 }
 
-using Key = std::tuple<double, double>;  // the least is best
+using Key = std::tuple<double, double>;  // the smallest is the best
 
-// The best by a key, and the next by another strategy or of another size.
+// The best by a key, and the next with another strategy or size.
 Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget,
              Key (*key)(const Planned&)) {
   Runs runs;
@@ -90,7 +90,7 @@ Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget
   return list;
 }
 
-// The fastest of each size, the largest first.
+// The fastest of each size, the largest size first.
 RunList of_each(const Sizes& s) {
   std::map<std::tuple<double, double>, const Planned*> best;
   for (const auto& [planned, asked] : s.found) {
@@ -114,7 +114,7 @@ Key few_gpus(const Planned& p) {
 Key few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_to_train}; }
 Key large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
 
-// What decides comes first: it is what --write writes.
+// The deciding list comes first: --write writes it.
 std::vector<Sized> answers(const Sizes& s) {
   const auto& budget = s.experiment.budget;
   const bool limited = plan::has_limits(budget);

@@ -5,11 +5,11 @@
 
 namespace orch::app {
 
-// Whether the number of GPUs or the size of the model is opened (--open gpus, --open params).
+// True if the number of GPUs or the size of the model is opened (--open gpus, --open params).
 bool opens_sizes(const search::Opening& opening);
 
-// The fewest GPUs that fit and that keep the budget, and the cheapest run; or the largest model. A
-// search of layouts for each size.
+// Searches for the fewest GPUs that fit and that keep the budget, and for the cheapest run; or for
+// the largest model. Each size is a search of layouts.
 Ending search_sizes(App& app, const SearchArguments& arguments, Console& console);
 
 }  // namespace orch::app

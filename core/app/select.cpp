@@ -15,7 +15,7 @@ namespace {
 using record::Record;
 using Selected = std::vector<const Record*>;
 
-// What is no field of a run and can be asked for all the same.
+// Names that are not fields of a run but can be selected by.
 const std::map<std::string, std::string (*)(const Record&), std::less<>> kOthers{
     {"id", [](const Record& r) { return r.id; }},
     {"source", [](const Record& r) { return r.source; }},
@@ -30,7 +30,7 @@ std::string text_of(const Record& record, std::string_view name) {
   return other != kOthers.end() ? other->second(record) : record.field_text(name);
 }
 
-// 8 and 8.0 are one value.
+// 8 and 8.0 are equal.
 bool same(const std::string& held, const std::string& wanted) {
   if (held == wanted) return true;
   const auto a = number_from<double>(held), b = number_from<double>(wanted);
@@ -98,7 +98,7 @@ Result<Selected> select(const Records& pool, const std::string& word) {
     if (auto found = keep(pool, [&](const Record& r) { return agrees(r, name, word); });
         !found.empty())
       return found;
-  // Short beginnings fit everything.
+  // Shorter prefixes match too much.
   if (word.size() >= 4) {
     if (auto found = keep(pool, [&](const Record& r) { return agrees(r, "commit", word); });
         !found.empty())

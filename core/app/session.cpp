@@ -51,13 +51,13 @@ bool is_run(const fs::path& folder) {
   return fs::exists(folder / "run.json", ignored);
 }
 
-// "runs/tiny/" names what "runs/tiny" does.
+// "runs/tiny/" means "runs/tiny".
 fs::path plain(const std::string& word) {
   const fs::path path = word;
   return path.has_filename() ? path : path.parent_path();
 }
 
-// The experiment's name in its file.
+// The name of the experiment in a file.
 Result<std::string> name_in(const fs::path& file) {
   const auto app = App::create();
   if (!app) return app.error();

@@ -22,16 +22,16 @@ namespace orch::app {
 // The executors of this machine, for one call of the program.
 class Session {
  public:
-  Session();  // that tells nobody any news
+  Session();  // without output of news
   explicit Session(Console& console);
   follow::World world(const fs::path& experiment_folder);  // one experiment at a time
   launch::Slurm slurm() const { return slurm_; }
-  void probe() { slurm_ = launch::probe_slurm(shell_); }  // again
+  void probe() { slurm_ = launch::probe_slurm(shell_); }  // repeats the probe
   launch::SlurmExecutor* slurm_executor() { return slurm_executor_.get(); }
   Shell& shell() { return shell_; }
   Clock& clock() { return clock_; }
   RunLogs& logs() { return logs_; }
-  // Where lines of news go: beside the answer, unless a live picture has the screen.
+  // Prints a line of news: to stderr, or above a live picture.
   std::function<void(const std::string&)> say;
 
  private:
@@ -43,40 +43,40 @@ class Session {
   std::unique_ptr<launch::LocalExecutor> local_executor_;
 };
 
-// Runs of an experiment that were named; all of them when there are none.
+// The named runs of an experiment; all of them if none is named.
 struct Target {
   std::string experiment;
   std::set<std::string> runs;
 };
 
-// The places of a target's runs in a campaign.
+// The indices of a target's runs in a campaign.
 std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target);
 
 tables::Standings standings(const follow::Campaign& campaign, const Target& target);
 
-// Of runs that ended: whether some failed.
+// The exit code for ended runs: an error if some failed.
 Exit exit_of(const tables::Standings& standings);
 
-// Experiments by name, file or folder, runs by id, beginning, hash or folder; no words: every
+// Experiments by name, file or folder, runs by id, prefix, hash or folder; no arguments: every
 // experiment.
 Result<std::vector<Target>> find_targets(const fs::path& root,
                                          const std::vector<std::string>& words);
 
-// Tells what could not be read or written; whether there was anything.
+// Prints what could not be read or written; true if there was anything.
 bool tell_troubles(follow::Campaign& campaign, Console& console);
 
-// "slurm" or "local": what the cluster's file says, auto decided by what is here.
+// "slurm" or "local": the cluster's setting, where auto depends on this machine.
 std::string way_to_launch(const plan::Run& run, launch::Slurm slurm);
 
 // Submits the runs of a plan whose folders are written, and follows them: checks them against the
-// cluster and the budget, asks, submits. Says why where it stops before that. end is set to how the
-// runs stand, once something was submitted.
+// cluster and the budget, asks, submits. Prints the reason if it stops before that. After a
+// submission, end is set to the state of the runs.
 Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console);
 
-// Follows until all is done: a live picture on a terminal, lines elsewhere; then the table of what
-// was measured. It ends as the runs of the target did.
+// Follows until all runs have ended: a live picture on a terminal, else lines; then prints the
+// table of measurements. Its exit code is that of the target's runs.
 Ending follow_and_report(Session& session, follow::Campaign& campaign, const Target& target,
                          const Common& common, bool carry_on, Console& console);
 

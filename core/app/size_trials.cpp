@@ -18,15 +18,14 @@
 namespace orch::app {
 namespace {
 
-constexpr int kSteps = 4;     // sizes of a model between one and twice it, at first
-constexpr int kHalvings = 3;  // of the last of these steps
-constexpr int kMisses =
-    8;  // sizes in a row of which nothing is left, though memory is not to blame
-constexpr int kLargest = 12 * kSteps;      // 4,096 times the experiment's
+constexpr int kSteps = 4;     // model sizes per factor of two, at first
+constexpr int kHalvings = 3;  // of the last steps
+constexpr int kMisses = 8;    // consecutive sizes without a result, for reasons other than memory
+constexpr int kLargest = 12 * kSteps;      // 4,096 times the experiment's size
 constexpr double kSmallest = 1e6;          // parameters
-constexpr std::int64_t kMostBetween = 64;  // numbers of GPUs to try between two
+constexpr std::int64_t kMostBetween = 64;  // numbers of GPUs tried between two others
 
-// The experiment with this axis instead of all that it says of the fields.
+// Replaces all axes of these fields by a single one.
 void set(plan::Experiment& experiment, const search::Names& instead_of, plan::Axis axis) {
   experiment.hardware = search::without(experiment.hardware, instead_of);
   experiment.batch = search::without(experiment.batch, instead_of);
@@ -36,11 +35,11 @@ void set(plan::Experiment& experiment, const search::Names& instead_of, plan::Ax
 }
 
 struct Outcome {
-  bool fits = false, keeps = false;  // something, the budget too
-  bool too_large = false;            // what cannot work aside, all is too large for the memory
+  bool fits = false, keeps = false;  // fits: some run; keeps: also the budget
+  bool too_large = false;            // apart from invalid runs, all are too large for the memory
 };
 
-// The best of each strategy at this size is kept.
+// Searches at one size, and keeps the best of each strategy.
 Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::string& size) {
   s.console.progress(fmt::format("{} sizes tried, now {}", s.tried, size));
   const auto space = search::Space::make(sized, s.app.find_cluster(), s.opening);
@@ -48,7 +47,9 @@ Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::str
   const auto found = search::search(**space, s.app.backends(), s.options);
   if (!found) return found.error();
   s.complete = s.complete && found->complete;
-  if (!found->complete) return Outcome{};  // the best so far is not the best of this size
+  if (!found->complete)
+    return Outcome{};  // interrupted: the best so far may not be the best of
+                       // this size
   ++s.tried;
   s.evaluated += found->evaluated;
   Outcome outcome;
@@ -80,7 +81,7 @@ struct First {
   std::vector<std::size_t> points;
 };
 
-// Parts of a node, then nodes: every number up to 8, later in steps of an eighth to a quarter.
+// Parts of a node, then nodes: every number up to 8, then steps of an eighth to a quarter.
 std::vector<std::int64_t> gpu_counts(std::int64_t per_node, std::int64_t nodes) {
   std::vector<std::int64_t> counts;
   if (nodes <= 0) return counts;
@@ -92,7 +93,7 @@ std::vector<std::int64_t> gpu_counts(std::int64_t per_node, std::int64_t nodes) 
   return counts;
 }
 
-// Those above one number and below another.
+// Numbers of GPUs above one and below another.
 std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high,
                                          std::int64_t per_node) {
   const auto unit = high <= per_node ? 1 : per_node;
@@ -102,7 +103,7 @@ std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high,
   return counts;
 }
 
-// Between the numbers of GPUs beside each answer; of the fewest, only below it.
+// Untried numbers on both sides of each answer; for the fewest GPUs, only below it.
 std::set<std::int64_t> counts_near(const std::vector<Answered>& answers,
                                    const std::vector<std::int64_t>& counts, std::int64_t per_node) {
   std::set<std::int64_t> out;
@@ -178,14 +179,14 @@ plan::Experiment with_model(const plan::Experiment& experiment, const plan::Mode
   return out;
 }
 
-// Sizes of the model, as steps: each is 2^(1/4) times the last.
+// Model sizes as steps: each is 2^(1/4) times the previous.
 struct Ladder {
   Sizes& s;
-  plan::Model model;  // the experiment's
+  plan::Model model;  // the experiment's model
   std::map<double, Outcome> tried = {};
   std::set<double> params = {};
 
-  // Nothing where the shape was tried already, or there was no time.
+  // Nothing if the shape was already tried, or the time is over.
   Result<std::optional<Outcome>> attempt(double step) {
     const auto other = step == 0 ? model : search::scaled(model, std::exp2(step / kSteps));
     s.complete = s.complete && !interrupted();
@@ -197,7 +198,7 @@ struct Ladder {
     return std::optional(tried[step] = *outcome);
   }
 
-  // In steps of one, until nothing is left for want of memory, or the end is reached.
+  // Goes up in steps of one, until no run fits the memory, or the last step is reached.
   Status climb() {
     int misses = 0;
     for (int step = 1; step <= kLargest && misses < kMisses && s.complete; ++step) {
@@ -219,7 +220,7 @@ struct Ladder {
     }
     return {};
   }
-  // Between the largest with an end that is good enough and the next.
+  // Halves the steps between the largest size that is good enough and the next one.
   Status refine(bool Outcome::*enough) {
     const auto good = std::find_if(tried.rbegin(), tried.rend(),
                                    [&](const auto& each) { return each.second.*enough; });

@@ -12,12 +12,12 @@ namespace {
 
 using plan::OnStack;
 
-// A stack on a partition with a GPU that its rows ran on: one where they ran, if a cluster file has
+// A stack on a partition with a GPU of its rows: on a machine of its rows, if a cluster file has
 // it.
 struct Reach {
   std::string machine;
   const OnStack* on = nullptr;
-  bool measured = false;  // rows of this very machine
+  bool measured = false;  // true: its rows ran on this machine
 };
 
 using Clusters = std::vector<std::shared_ptr<const plan::Cluster>>;
@@ -50,7 +50,7 @@ std::string span_text(const plan::Seen::Span& span, std::string (*text)(double))
                                            : text(span.low) + " to " + text(span.high);
 }
 
-// Its highest, with low and high beside it; nothing where it is not known.
+// Shows the upper limit, with low and high beside it; empty if unknown.
 show::Cell span_cell(const plan::Seen::Span& span, std::string (*text)(double)) {
   if (span.high == 0) return {};
   show::Cell out(span.high, span_text(span, text));
@@ -60,7 +60,7 @@ show::Cell span_cell(const plan::Seen::Span& span, std::string (*text)(double)) 
 
 std::string whole_text(double number) { return group_digits(number); }
 
-// "a100-80g 24 %": of the peak, by large products.
+// "a100-80g 24 %": the share of the peak in large products.
 std::string devices_text(const plan::Stack& stack, const Clusters& clusters) {
   std::vector<std::string> out;
   for (const auto& [gpu, sizes] : stack.seen.devices) {
@@ -101,7 +101,7 @@ show::Table stacks_table(const std::vector<StackPtr>& stacks, const Clusters& cl
       "ran");
 }
 
-// A stack on a GPU that its rows ran on.
+// A stack on a GPU of its rows.
 struct On {
   std::string stack, gpu;
   plan::Seen::Sizes sizes;
@@ -133,7 +133,7 @@ show::Table devices_table(const std::vector<StackPtr>& stacks, const Clusters& c
   return columns.table("stack_gpus");
 }
 
-// The values that its rows had of a setting.
+// The values of a setting in a stack's rows.
 struct Had {
   std::string stack, setting, values;
 };

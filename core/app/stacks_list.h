@@ -7,8 +7,7 @@
 
 namespace orch::app {
 
-// The software that estimates know: the rows of each, and what it reaches on the GPUs that they ran
-// on.
+// Adds the known software stacks: the rows of each, and the efficiency on the GPUs of its rows.
 Status add_stacks(App& app, std::vector<show::Section>& to);
 
 }  // namespace orch::app

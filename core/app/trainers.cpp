@@ -24,7 +24,8 @@ std::string script() {
   return value ? value : "";
 }
 
-// Runs it with our terminal, all it says on stderr. The exit code, or 128 and more for a signal.
+// Runs a program with our terminal and all its output on stderr. Returns the exit code, or 128 +
+// the signal.
 Result<int> call(const std::string& program, const std::string& argument) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -82,7 +83,7 @@ std::set<std::string> local_backends(const follow::Campaign& campaign,
   std::set<std::string> backends;
   for (const auto place : runs) {
     const auto& view = campaign.runs()[place];
-    if (view.phases > 0) continue;  // it has a job script: SLURM's
+    if (view.phases > 0) continue;  // it has a job script, so SLURM runs it
     const auto run = plan::read_run(campaign.folder() / view.record.id / "run.json");
     if (run && run->trainer.empty() && run->framework.empty())
       backends.insert(run->strategy->backend);

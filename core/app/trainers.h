@@ -8,18 +8,17 @@
 
 namespace orch::app {
 
-// Whether this orch can build trainers: ORCH_BUILD_TRAINERS names the script that does, as ./orch
-// of a clone sets it.
+// True if this orch can build trainers: ORCH_BUILD_TRAINERS names the script, set by ./orch in a
+// clone.
 bool can_build_trainers();
 
-// Builds orch-train-<backend> of each that is missing or older than its sources. Without
-// a script it does nothing.
+// Builds each missing or outdated orch-train-<backend>. Without a script it does nothing.
 Ending build_trainers(const std::set<std::string>& backends);
 
-// Builds orch-measure in the same way; nothing without a script.
+// Builds orch-measure in the same way.
 Status build_measure();
 
-// The backends of those of these runs that this machine trains itself, with trainers of their own.
+// The backends of those runs that train on this machine with our own trainers.
 std::set<std::string> local_backends(const follow::Campaign& campaign,
                                      const std::vector<std::size_t>& runs);
 

@@ -18,7 +18,7 @@ namespace {
 
 using published::Judged;
 
-// Where a way to calibrate decides what each sample is predicted with.
+// Selects the constants for each sample's prediction by the way of calibration.
 Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
                                   const std::string& calibrate, const estimate::Without& without) {
   const auto& samples = rows.samples.samples;
@@ -55,7 +55,7 @@ void give(const tables::Validation& validation, const ValidateArguments& argumen
   console.note(tables::left_out(validation));
 }
 
-// Rows of other tables are as if they were not in the files.
+// Removes the rows of other tables.
 Status keep_tables(const std::string& expression, published::Samples& samples) {
   if (expression.empty()) return {};
   const auto regex = Regex::compile(expression);
@@ -74,7 +74,7 @@ tables::Detail detail_of(const std::string& by) {
   return by == "size" ? tables::Detail::size : tables::Detail::all;
 }
 
-// For whoever asks every night whether estimates still hold.
+// For nightly checks that estimates are still accurate.
 Ending verdict(const tables::Validation& validation, const std::optional<double>& tolerance) {
   if (!tolerance) return Exit::ok;
   const auto& rows = validation.rows;

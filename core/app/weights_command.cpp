@@ -36,7 +36,7 @@ Ending export_command(const ExportArguments& arguments, Console& console) {
   const auto step = arguments.step < 0 ? std::nullopt : std::optional(arguments.step);
   fs::path from = arguments.from;
   std::error_code unreadable;
-  if (!fs::exists(from, unreadable)) {  // a run by its id, hash or beginning
+  if (!fs::exists(from, unreadable)) {  // a run by its id, hash or prefix
     const auto found = store::Store(arguments.runs).find(arguments.from);
     if (!found) return found.error();
     from = *found;
