@@ -1,6 +1,6 @@
-// What a shell may offer: its script gives the words of the line to `orch _offer`, which knows
-// verbs, options and fixed values as the parser does, and names that depend on the machine
-// (clusters, runs) as orch does.
+// Shell completion: the shell's script passes the words of the line to `orch _offer`, which knows
+// verbs, options and fixed values from the parser, and names that depend on the machine (clusters,
+// runs) from orch.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,16 +12,16 @@
 namespace orch::cli {
 namespace {
 
-// What may stand somewhere.
+// The possible values at a position.
 struct Values {
-  std::vector<std::string> words;  // fixed ones
-  std::string kind;                // of app::names_of(); empty: none
+  std::vector<std::string> words;  // fixed values
+  std::string kind;                // a kind for app::names_of(); empty: none
   std::string files;               // "lua": folders and *.lua; "*": any file; empty: none
 };
 
 struct Named {
-  std::string_view verb;  // empty: of any verb
-  std::string_view name;  // of an argument, or of an option
+  std::string_view verb;  // empty: any verb
+  std::string_view name;  // name of an argument or option
   Values values;
 };
 
@@ -46,7 +46,7 @@ const std::vector<Named>& known_names() {
   return all;
 }
 
-// The names in "TEXT:{table,md}", which is how a check of one_of describes itself.
+// The values in "TEXT:{table,md}", the description of a one_of check.
 std::vector<std::string> choices(const CLI::Option& option) {
   const auto type = option.get_type_name();
   const auto from = type.find('{'), to = type.find('}');
@@ -54,7 +54,7 @@ std::vector<std::string> choices(const CLI::Option& option) {
   return split(type.substr(from + 1, to - from - 1), ',');
 }
 
-// Whether a word that follows is a number, a day or a string of the user's own: nothing to offer.
+// True if the value is a number, a date or free text: nothing to offer.
 bool is_free(const CLI::Option& option) {
   static const std::vector<std::string> places = {"INPUT", "PREFIX", "FOLDER", "PATH"};
   if (option.get_positional())
@@ -74,8 +74,8 @@ Values values_of(const std::string& verb, const CLI::Option& option) {
   return {{}, "", is_free(option) ? "" : "*"};
 }
 
-// The line up to the word that is typed: --name=value is two words, as --name value is. bash has
-// cut it already, and makes a word of the "=".
+// The line up to the word being typed: --name=value is two words, like --name value. bash has
+// already split it, and passes the "=" as a word.
 std::vector<std::string> plain_words(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   for (const auto& word : words) {
@@ -87,7 +87,7 @@ std::vector<std::string> plain_words(const std::vector<std::string>& words) {
   return out;
 }
 
-// What may stand as the last of the words.
+// The possible values of the last word.
 Values values_at(const CLI::App& program, const std::vector<std::string>& words) {
   const auto* verb = &program;
   std::size_t at = 0;
@@ -110,7 +110,7 @@ Values values_at(const CLI::App& program, const std::vector<std::string>& words)
   return {long_names(*verb), "", ""};
 }
 
-// Of a verb at its place, behind a tab.
+// The description of a verb at this position, after a tab.
 std::string doc_of(const CLI::App& program, const std::string& word) {
   for (const auto* verb : verbs_for_people(program))
     if (verb->get_name() == word) return "\t" + verb->get_description();
@@ -189,8 +189,8 @@ app::Ending completion_command(const CLI::App&, const CompletionArguments& argum
 
 void declare_offer(CLI::App& verb, OfferArguments& to) { verb.add_option("WORD", to.words); }
 
-// Which files may stand there, then a line for each word. Who presses a key does not want to read
-// errors.
+// Prints the kind of files that are possible, then a line for each value. Prints no errors, because
+// the user has only pressed a key.
 app::Ending offer_command(const CLI::App& program, const OfferArguments& arguments,
                           app::Console& console) {
   const auto words = plain_words(arguments.words);

@@ -5,7 +5,7 @@
 namespace orch::cli {
 namespace {
 
-// How runs are submitted again, and how long to wait for a scheduler that is away.
+// Options of resubmission, and the patience for a scheduler that does not answer.
 void add_following(CLI::App& verb, follow::Options& to) {
   add_count(verb, "--retries", to.retries, "Number of retries after transient failures", 0, 1000);
   add_count(verb, "--at-a-time", to.at_a_time,

@@ -6,7 +6,7 @@
 #include "core/cli/terminal.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // orch ... | head is no error
+  std::signal(SIGPIPE, SIG_IGN);  // orch ... | head is not an error
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f fails like a full disk
   const auto complain = [](const char* fact, const char* fix) {
     orch::cli::Terminal().complain(orch::Error{"orch", fact, fix});

@@ -1,4 +1,4 @@
-// The manual page, from what --help is made of.
+// The manual page, made from the text of --help.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 namespace orch::cli {
 namespace {
 
-// A text as roff takes it for itself: no line of it is a request.
+// Escapes text for roff: no line of it is taken for a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool begins = true;

@@ -21,13 +21,13 @@ Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PL
   ORCH_BUILD_TRAINERS (the script that builds the backends' own before a local run; ./orch sets it),
   ORCH_MEASURE (the program that measures this machine, instead of orch-measure; empty: none).)";
 
-// As README and --help list them.
+// The exit codes listed in README and --help.
 int exit_code(app::Exit exit) {
   return exit == app::Exit::interrupted ? 130 : static_cast<int>(exit);
 }
 
-// Where a bundle's loader started us (cmake/bundled-orch): lists of processes have our name, and
-// programs that we start get back what the site preloads.
+// Undoes the changes of a bundle's loader (cmake/bundled-orch): our name in lists of processes, and
+// the variables of programs that we start.
 void leave_loader() {
   ::prctl(PR_SET_NAME, "orch");
   constexpr const char* kKept = "ORCH_LD_PRELOAD";
@@ -76,7 +76,7 @@ int program(int argc, char** argv) {
   app::catch_interrupts();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (declared[i]->parsed() && all[i].run) return finish(all[i].run(program, terminal), terminal);
-  return exit_code(app::Exit::usage);  // require_subcommand() knows better
+  return exit_code(app::Exit::usage);  // require_subcommand() has a better message
 }
 
 }  // namespace orch::cli

@@ -2,8 +2,8 @@
 
 namespace orch::cli {
 
-// orch with these arguments, and its exit code: what main() and the fuzzers call. Whatever it
-// throws, but for want of memory, is a bug.
+// Runs orch with these arguments and returns its exit code: called by main() and the fuzzers. Any
+// exception other than out-of-memory is a bug.
 int program(int argc, char** argv);
 
 }  // namespace orch::cli

@@ -36,13 +36,13 @@ show::Screen stdout_screen() {
   if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"))
     screen.width = std::strtoul(columns, nullptr, 10);
-  // Nobody reads a table in fewer columns than this; it is rather cut off by the terminal.
+  // Tables are unreadable in fewer columns; the terminal may cut them.
   if (screen.width > 0) screen.width = std::max<std::size_t>(screen.width, 40);
   screen.color = wants_color(1);
   return screen;
 }
 
-// At once: where both are one file, what stderr says next must not come above it.
+// Flushed at once: if stdout and stderr are one file, their order must be right.
 void Terminal::write(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if ((!written || std::fflush(stdout) != 0) && output_error_ == 0) output_error_ = errno;
@@ -61,7 +61,7 @@ void Terminal::note(const std::string& text) {
 }
 
 void Terminal::complain(const Errors& errors) {
-  constexpr std::size_t kMost = 50;  // who makes more of them at once needs no more to find out why
+  constexpr std::size_t kMost = 50;  // a user needs no more errors to find the reason
   const show::Screen screen{0, wants_color(2)};
   for (std::size_t i = 0; i < std::min(errors.size(), kMost); ++i)
     note(show::paint("error:", "31", screen) + " " + printable_lines(errors[i].text()) + "\n");
@@ -96,7 +96,7 @@ std::optional<app::Console::Size> Terminal::canvas() const {
   return Size{size.ws_col, size.ws_row};
 }
 
-// Drawn over the old one in one write, line by line, so that it does not flicker.
+// Drawn over the old picture in one write, line by line, without flicker.
 void Terminal::draw(const std::string& picture) {
   if (picture == picture_) return;
   std::string out;

@@ -7,9 +7,9 @@ namespace orch::cli {
 
 show::Screen stdout_screen();
 
-// stdout for the answer, stderr for the rest. What files and names brought into a string cannot
-// steer a terminal: control characters but line breaks, tabs and our own colours are shown as \xNN,
-// in pipes too.
+// Answers go to stdout, everything else to stderr. Strings from files and names cannot control the
+// terminal: control characters except line breaks, tabs and our own colours are printed as \xNN, in
+// pipes too.
 class Terminal : public app::Console {
  public:
   void print(const std::string& text) override;
@@ -21,15 +21,16 @@ class Terminal : public app::Console {
   std::optional<Size> canvas() const override;
   void draw(const std::string& picture) override;
 
-  // All is written; else why not. A reader that went away (orch … | head) is no error of ours.
+  // Succeeds if everything was written. A reader that closed the pipe (orch … | head) is not an
+  // error.
   Status flush();
 
  private:
   void write(const std::string& text);
 
   int output_error_ = 0;     // the first errno of a write to stdout
-  bool progressed_ = false;  // there is a line of progress
-  std::string picture_;      // on the screen
+  bool progressed_ = false;  // a progress line is on the screen
+  std::string picture_;      // presently on the screen
 };
 
 }  // namespace orch::cli

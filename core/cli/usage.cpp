@@ -15,11 +15,11 @@
 namespace orch::cli {
 namespace {
 
-// "orch data build": a verb may have verbs of its own.
+// A position in the tree of verbs: "orch data build" is a verb of a verb.
 struct Position {
   const CLI::App* app = nullptr;  // none: the program itself
   std::string place = "orch";
-  std::vector<std::string> rest;  // of the words
+  std::vector<std::string> rest;  // of the arguments
 };
 
 Position find_verb(const CLI::App& program, const std::vector<std::string>& words) {
@@ -36,7 +36,7 @@ Position find_verb(const CLI::App& program, const std::vector<std::string>& word
   return found;
 }
 
-// The first word that looks like an option and is none.
+// The first argument that looks like an option but is unknown.
 std::optional<std::string> unknown_option(const std::vector<std::string>& words,
                                           const std::vector<std::string>& known) {
   for (const auto& word : words) {
@@ -56,7 +56,7 @@ CLI::Validator positive_number() {
         const auto number = number_from<double>(text);
         if (!number || !(*number > 0))
           return fmt::format("'{}' is not a number above 0", printable(text));
-        // Products and quotients of a few of them stay finite.
+        // Products and quotients of a few such values stay finite.
         constexpr double kLeast = 1e-12, kMost = 1e24;
         if (*number >= kLeast && *number <= kMost) return {};
         return fmt::format("'{}' is not a number from {} to {}", printable(text), kLeast, kMost);

@@ -9,13 +9,12 @@
 
 namespace orch::cli {
 
-// What an option takes, with messages for people.
+// Validators of option values, with messages for people.
 CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
-// An option that takes an integer. --help shows what it is without, unless that is none of
-// these.
+// Adds an option with an integer value. --help shows its default if it has one.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, const char* name, Number& to, const char* help, double min,
                        double max) {
@@ -24,7 +23,7 @@ CLI::Option* add_count(CLI::App& verb, const char* name, Number& to, const char*
     if (static_cast<double>(to) >= min) option->capture_default_str();
   return option;
 }
-// One that may be given several times.
+// Adds an option that may be given several times.
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,
               const char* type);
 void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats);
@@ -32,19 +31,19 @@ void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the ru
 // --set path=value, for every verb that reads an experiment.
 void add_set(CLI::App& verb, std::vector<std::string>& to);
 
-// The verbs that people use: one without a group is orch's own.
+// The verbs for users: those without a group are internal.
 std::vector<const CLI::App*> verbs_for_people(const CLI::App& program);
 std::vector<std::string> verb_names(const CLI::App& program);
-std::vector<std::string> long_names(const CLI::App& verb);  // "--runs", of its options
+std::vector<std::string> long_names(const CLI::App& verb);  // Names of its options: "--runs".
 
 // The source of the manual page: every verb and option, as --help has them.
 std::string man_page(const CLI::App& program);
 
-// What is wrong with the command line, and what was meant.
+// The errors of a command line, with suggestions.
 Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,
                     const std::vector<std::string>& words);
 
-// The verbs that are about the program itself.
+// Options of the verbs about the program itself.
 struct HelpArguments {
   std::string verb;
   bool man = false;
@@ -53,7 +52,7 @@ struct CompletionArguments {
   std::string shell;
 };
 struct OfferArguments {
-  std::vector<std::string> words;  // of the line, the last as far as it is typed
+  std::vector<std::string> words;  // words of the line, the last one possibly incomplete
 };
 void declare_help(CLI::App& verb, HelpArguments& to);
 void declare_completion(CLI::App& verb, CompletionArguments& to);

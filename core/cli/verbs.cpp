@@ -1,4 +1,4 @@
-// The one list of verbs.
+// The list of all verbs.
 #include "core/cli/verbs.h"
 
 #include "core/cli/usage.h"

@@ -11,22 +11,22 @@
 
 namespace orch::cli {
 
-// A verb of the program. Usage, completion, the manual page and what is said of a mistyped word
-// come from the list of these.
+// A verb of the program. Usage, completion, the manual page and suggestions for mistyped words are
+// made from the list of verbs.
 struct Verb {
   std::string name;                        // "data build": a verb of the verb data
   std::string group;                       // its heading in --help; "": for orch itself
-  std::string help;                        // one line
-  std::string examples;                    // and what else --help ends with
-  std::function<void(CLI::App&)> declare;  // its arguments
-  // Does it, once its arguments are parsed; none: it only has verbs.
+  std::string help;                        // one-line description
+  std::string examples;                    // end of --help: examples and further information
+  std::function<void(CLI::App&)> declare;  // declares its arguments
+  // Executes it, after its arguments are parsed; none: it only has verbs.
   std::function<app::Ending(const CLI::App& program, app::Console& console)> run;
 };
 
 // In the order of --help.
 std::vector<Verb> verbs();
 
-// Each verb has its arguments in one place: what declares them and what runs with them share it.
+// Combines the function that declares a verb's arguments with the one that uses them.
 template <class Arguments, class Run>
 Verb verb(std::string name, std::string group, std::string help, std::string examples,
           void (*declare)(CLI::App&, Arguments&), Run run) {
@@ -53,7 +53,7 @@ void declare_status(CLI::App& verb, app::FollowArguments& to);
 void declare_watch(CLI::App& verb, app::FollowArguments& to);
 void declare_logs(CLI::App& verb, app::LogsArguments& to);
 void declare_cancel(CLI::App& verb, app::FollowArguments& to);
-void declare_again(CLI::App& verb, app::FollowArguments& to);  // resume, retry
+void declare_again(CLI::App& verb, app::FollowArguments& to);  // for resume and retry
 void declare_inspect(CLI::App& verb, app::FollowArguments& to);
 void declare_doctor(CLI::App& verb, app::DoctorArguments& to);
 void declare_index(CLI::App& verb, app::FollowArguments& to);

@@ -1,14 +1,14 @@
-/* The border between orch and a backend: plain C, versioned, no exceptions across it. The one
- * public header of orch; it needs no other.
+/* The border between orch and a backend: plain C, versioned, no exceptions across it. The only
+ * public header of orch; it includes no other one of ours.
  *
- * A backend is a shared library `orch-<name>.abi3.so`, 3 being the major version of this header,
+ * A backend is a shared library `orch-<name>.abi3.so`, where 3 is the major version of this header,
  * that exports const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
- * The host opens only files of its own major version, so that those for several can lie in one
- * folder. Within a major version, structs only grow at their end, every one of them: whoever reads
- * a struct looks at its struct_size (or the array's element size) before a newer field, and goes
- * through an array by its element size. Strings are NUL-terminated UTF-8 and belong to whoever
- * passed them; what a backend describes lives as long as the process (plug-ins are never unloaded),
- * what it passes to the sink is copied. The functions may be called from several threads at once.
+ * The host opens only files of its own major version, so that plug-ins for several versions can be
+ * in one folder. Within a major version, structs only grow, at their end: a reader of a struct must
+ * check its struct_size (or the array's element size) before reading a newer field, and must step
+ * through an array by its element size. Strings are NUL-terminated UTF-8 and belong to the caller;
+ * what a backend describes lives as long as the process (plug-ins are never unloaded), what it
+ * passes to the sink is copied. The functions may be called from several threads at once.
  * C++ authors: see orch/spec.h. */
 #ifndef ORCH_BACKEND_H
 #define ORCH_BACKEND_H
@@ -43,13 +43,13 @@ typedef struct orch_param {
   const orch_value* default_value; /* NULL, or not given: the user must set it */
   const char* const* choices;      /* NULL-terminated; for ORCH_CHOICE */
   double min, max;                 /* both 0: unbounded */
-  const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
-  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", with which
-                         its name begins */
+  const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one belongs to: */
+  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", the prefix
+                         of its name */
 } orch_param;
 
 typedef struct orch_strategy {
-  const char* name; /* as it stands in Lua: megatron, fsdp, ... */
+  const char* name; /* its name in Lua: megatron, fsdp, ... */
   const char* doc;
   const orch_param* params;
   uint32_t n_params;
@@ -58,9 +58,9 @@ typedef struct orch_strategy {
 
 /* ---- a run, as a backend sees it ---- */
 
-/* A size of the model by its name in Lua ("layers", "kv_heads", ...); a flag is 0 or 1. Those that
- * are not in the list are 0, or have their usual value (orch/spec.h knows it): a new size is no new
- * version. */
+/* A size of the model by its name in Lua ("layers", "kv_heads", ...); a flag is 0 or 1. Sizes
+ * that are missing are 0, or have their usual value (orch/spec.h knows it): a new size needs no
+ * new version. */
 typedef struct orch_size {
   const char* name;
   double value;
@@ -70,22 +70,21 @@ typedef struct orch_run {
   uint32_t struct_size;
   uint32_t strategy; /* index into the backend's strategies */
   const orch_value*
-      values; /* in the order of that strategy's params, defaults filled in: see orch_value_at */
+      values; /* in the order of that strategy's params, with defaults: see orch_value_at */
   uint32_t n_values;
   uint32_t value_size;    /* sizeof(orch_value) where the host was built */
-  const char* family;     /* gpt, llama, ...; what it computes is in the sizes */
-  const orch_size* sizes; /* always in one order: see orch_size_at */
+  const char* family;     /* gpt, llama, ...; the sizes define what it computes */
+  const orch_size* sizes; /* always in the same order: see orch_size_at */
   uint32_t n_sizes;
   uint32_t size_size; /* sizeof(orch_size) */
   int64_t gpus, nodes, gpus_per_node;
   int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
   int64_t micro_batch, accumulate, global_batch;
-  double usable_memory;    /* bytes of a GPU that a process can allocate; 0: not known */
-  int64_t gpus_per_domain; /* that the fast links join, of one node or several; 0: not known */
+  double usable_memory;    /* bytes of GPU memory that a process can allocate; 0: unknown */
+  int64_t gpus_per_domain; /* GPUs that the fast links join, of one node or several; 0: unknown */
 } orch_run;
 
-/* The i-th value and the i-th size of a run, whose elements may be larger than they are known here.
- */
+/* The i-th value and the i-th size of a run; elements may be larger than this header's structs. */
 static inline const orch_value* orch_value_at(const orch_run* run, uint32_t i) {
   return (const orch_value*)(const void*)((const char*)run->values + (size_t)i * run->value_size);
 }
@@ -100,12 +99,11 @@ enum { ORCH_RECOMPUTE_NONE = 0, ORCH_RECOMPUTE_SELECTIVE = 1, ORCH_RECOMPUTE_FUL
 typedef struct orch_schedule {
   uint32_t struct_size;
   uint32_t recompute;
-  int64_t stages;        /* of the pipeline; 1 without one */
+  int64_t stages;        /* of the pipeline; 1: no pipeline */
   int64_t micro_batches; /* per step and pipeline */
   int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
-  const char*
-      dtype; /* of the matrix products: fp32, tf32, bf16, fp8, …: the name ends with its bits */
-  uint32_t filled; /* gradients of weights wait for moments in which a stage would be idle */
+  const char* dtype; /* of the matrix products: fp32, tf32, bf16, fp8, …: ends with its bits */
+  uint32_t filled;   /* weight gradients are computed when a stage would be idle */
 } orch_schedule;
 
 enum {
@@ -114,9 +112,9 @@ enum {
   ORCH_MEMORY = 2,     /* bytes through the device's memory */
   ORCH_COLLECTIVE = 3, /* bytes in a group of ranks */
   ORCH_COPY = 4,       /* bytes between device and host */
-  ORCH_HOST = 5,       /* bytes through the host's memory by this rank's CPU work */
+  ORCH_HOST = 5,       /* bytes through the host's memory, for CPU work of this rank */
   ORCH_OVERHEAD = 6,   /* one fixed cost of the layer (launches and the like) */
-  ORCH_STAGE_OVERHEAD = 7 /* one fixed cost of a pipeline stage (hand-over) */
+  ORCH_STAGE_OVERHEAD = 7 /* one fixed cost of a pipeline stage (transfer of activations) */
 };
 
 enum {
@@ -128,7 +126,7 @@ enum {
   ORCH_SEND = 5 /* to the next rank of the group */
 };
 
-/* What limits an ORCH_MEMORY operation besides the memory, where a device computes slowly. */
+/* What limits an ORCH_MEMORY operation besides memory, on devices that compute slowly. */
 enum {
   ORCH_STREAMS = 0,      /* nothing: copies, sums, the optimizer */
   ORCH_ELEMENT_WISE = 1, /* norms, activation functions, dropout */
@@ -136,46 +134,46 @@ enum {
   ORCH_CROSS_ENTROPY = 3
 };
 
-/* Whose fixed cost an ORCH_OVERHEAD is. */
+/* The kind of an ORCH_OVERHEAD. */
 enum {
-  ORCH_OF_LAYER = 0,  /* a layer's: some time that nothing hides, and the host's launches */
-  ORCH_OF_EXPERTS = 1 /* of a layer's experts: launches alone */
+  ORCH_OF_LAYER = 0,  /* a layer: time that cannot be hidden, and the host's launches */
+  ORCH_OF_EXPERTS = 1 /* a layer's experts: launches only */
 };
 
-/* What an ORCH_GEMM reads. */
+/* The operands of an ORCH_GEMM. */
 enum {
-  ORCH_NARROW = 0, /* numbers of the schedule's dtype */
-  ORCH_WIDE = 1    /* 16 bits also where that has fewer: the LM head, a router */
+  ORCH_NARROW = 0, /* in the schedule's dtype */
+  ORCH_WIDE = 1    /* at least 16 bits: the LM head, a router */
 };
 
-/* What an operation may run under; the host's work beside collectives and copies. */
+/* What an operation may overlap; for the host's work, besides collectives and copies. */
 enum {
   ORCH_OPEN = 0,
   ORCH_HIDDEN = 1,       /* the computation of its phase; in step: the last backward */
   ORCH_UNDER_FORWARD = 2 /* in step: the next step's first forward */
 };
 
-/* One operation of a block and how often it happens: forward, recompute and backward count per
- * micro-batch, step per step (after the last micro-batch). */
+/* One operation of a block and how often it is executed: forward, recompute and backward count
+ * per micro-batch, step per step (after the last micro-batch). */
 typedef struct orch_op {
   uint32_t struct_size;
   uint32_t kind;
   const char* name;
-  const char* formula; /* with its numbers, when the sink asks for it; else NULL */
+  const char* formula; /* with its numbers, if the sink asks for it; else NULL */
   double forward, recompute, backward, step;
   uint32_t hidden; /* ORCH_OPEN, ... */
   uint32_t collective;
   double m, n, k, batch; /* 2*m*n*k*batch floating-point operations */
-  double bytes;          /* the whole buffer of a collective: gathered or reduced size */
+  double bytes;          /* the whole buffer of a collective, gathered or reduced */
   int64_t align;         /* head_dim, for ORCH_ATTENTION */
   int64_t group_size;    /* ranks in the group */
   int64_t group_stride;  /* distance between neighbours in global rank order */
-  double calls;          /* collectives it is split into: each pays the latency; 0 means 1 */
-  uint32_t kernel; /* ORCH_STREAMS, ...; of a GEMM: ORCH_NARROW, ...; of an OVERHEAD: ORCH_OF_LAYER,
-                      ... */
+  double calls;          /* number of collectives that it is split into; 0 means 1 */
+  uint32_t kernel;       /* ORCH_STREAMS, ...; for a GEMM: ORCH_NARROW, ...; for an OVERHEAD:
+                            ORCH_OF_LAYER, ... */
 } orch_op;
 
-/* Stages first..last (inclusive) run the blocks so often: counts[i] of the i-th block emitted. */
+/* Stages first..last (inclusive) run the blocks: counts[i] times the i-th block emitted. */
 typedef struct orch_stages {
   uint32_t struct_size;
   uint32_t n_counts;
@@ -186,8 +184,8 @@ typedef struct orch_stages {
 enum {
   ORCH_DEVICE = 0,
   ORCH_HOST_MEMORY = 1,
-  ORCH_COMMUNICATORS = 2, /* on the device: so many groups of ranks, in bytes */
-  ORCH_SETTLED = 3 /* on the device, taken once and kept: an allocator wastes nothing of it */
+  ORCH_COMMUNICATORS = 2, /* on the device: communicators; bytes is the number of groups */
+  ORCH_SETTLED = 3        /* on the device, allocated once and kept: without fragmentation */
 };
 
 typedef struct orch_memory {
@@ -196,24 +194,24 @@ typedef struct orch_memory {
   const char* name;
   const char* formula;
   int64_t first, last; /* stages */
-  double bytes;        /* on one rank of such a stage; of ORCH_COMMUNICATORS, their number */
+  double bytes;        /* on one rank of such a stage; for ORCH_COMMUNICATORS, their number */
 } orch_memory;
 
-/* ---- the sink: where a backend puts its answers ---- */
+/* ---- the sink: receives a backend's answers ---- */
 
 enum { ORCH_REJECT = 0, ORCH_WARN = 1 };
 enum { ORCH_EXPLAIN = 1, ORCH_QUIET = 2 };
 
 typedef struct orch_sink {
   uint32_t struct_size;
-  /* ORCH_EXPLAIN: formulas are wanted. ORCH_QUIET: nobody reads the words of a check, only the
-   * severity and the field of its problems count; fact and fix may be empty. Else 0. */
+  /* ORCH_EXPLAIN: formulas are wanted. ORCH_QUIET: the text of problems is not read, only their
+   * severity and field count; fact and fix may be empty. Else 0. */
   uint32_t explain;
   void* context;
   void (*problem)(void* context, uint32_t severity, const char* field, const char* fact,
                   const char* fix);
   void (*schedule)(void* context, const orch_schedule* schedule);
-  void (*block)(void* context, const char* name); /* the ops that follow belong to it */
+  void (*block)(void* context, const char* name); /* the following ops belong to it */
   void (*op)(void* context, const orch_op* op);
   void (*stages)(void* context, const orch_stages* stages);
   void (*memory)(void* context, const orch_memory* memory);
@@ -228,9 +226,10 @@ typedef struct orch_backend {
   const orch_strategy* strategies;
   uint32_t n_strategies;
   uint32_t strategy_size; /* sizeof(orch_strategy) where the backend was built */
-  /* Every problem with the run. Called only with sizes that are positive. */
+  /* Reports every problem with the run. Called only with positive sizes. */
   void (*check)(const orch_run* run, const orch_sink* sink);
-  /* Schedule, blocks with their ops, stages, memory. Called only for runs that passed check. */
+  /* Emits schedule, blocks with their ops, stages, memory. Called only for runs that passed
+   * check. */
   void (*work)(const orch_run* run, const orch_sink* sink);
 } orch_backend;
 
