@@ -1,6 +1,6 @@
 #pragma once
 
-// Precompiled: LibTorch's headers take most of the time of every source here.
+// Precompiled: LibTorch's headers take most of every source's compile time.
 #include <ATen/ATen.h>
 
 #include <map>

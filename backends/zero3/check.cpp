@@ -32,7 +32,7 @@ void check_offload(const Setup& setup, Problems& problems) {
                     "try offload_fraction = 1 or optimizer = 'adamw'");
 }
 
-// Beside FSDP, as torchtitan has it.
+// Checks a pipeline with FSDP, as in torchtitan.
 void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (!setup.staged()) {
@@ -106,7 +106,7 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
             divisor_below(setup.ranks, std::max<std::int64_t>(1, run.domain() / setup.tensor))));
 }
 
-// What is asked for and changes nothing.
+// Warns about settings that have no effect.
 void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
   const auto idle = [&](const char* setting, std::string fact, const char* fix) {
     problems.warn(setting, std::move(fact), fix);
@@ -127,7 +127,8 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
          "leave it out, or try stage = 3");
 }
 
-// Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step, ours in fp32.
+// Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step, in fp32 with
+// our own trainer.
 void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1 || setup.staged()) return;
   if (setup.shard_ranks < setup.ranks) return;

@@ -37,14 +37,14 @@ Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
   return mode;
 }
 
-std::string name_of(const Mode& mode) {  // of what is sharded
+std::string name_of(const Mode& mode) {  // of the sharded states
   if (mode.shard_ranks == 1) return "nothing";
   if (mode.stage == 1) return "optimizer states";
   return mode.stage == 2 ? "gradients and optimizer states"
                          : "weights, gradients and optimizer states";
 }
 
-// So that every unit can be shared equally, at multiples of 16 bytes.
+// Aligned so that every unit can be divided equally, at multiples of 16 bytes.
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mode) {
   const auto tensor = run.layout.tensor_parallel;
   const auto& model = run.model;
@@ -53,14 +53,14 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mo
                  backend::alignment(mode.shard_ranks));
 }
 
-// Of gradients on their way: as the products have them, as DeepSpeed and FSDP do, or in fp32.
+// The type in which gradients are sent: that of the products, as DeepSpeed and FSDP do, or fp32.
 at::ScalarType sent_type(const plan::Run& run) {
   return settings.reduce_dtype.or_default(run) == "fp32" ? at::kFloat : dtype_of(run);
 }
 
 }  // namespace
 
-// Every rank names the same groups in the same order, and connects at once.
+// Every rank creates the same groups in the same order, and connects at once.
 Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
   Groups groups;
   if (mode.shard_ranks == 1 && mesh.data_size() == 1) return groups;
@@ -127,7 +127,7 @@ ParameterOptions Engine::parameter_options() const {
   auto& world = mesh_.world();
   const auto rank = is_sharded() ? groups_.gather->rank() : 0;
   ParameterOptions options;
-  // FSDP's parameters are fp32: what it gathers is a copy.
+  // FSDP's parameters are fp32, and it gathers a 16-bit copy.
   options.dtype = mode_.fsdp && is_sharded() ? at::kFloat : dtype_of(config_);
   options.device = world.device();
   options.owned = shard_of(units_, rank, mode_.shard_ranks);
@@ -176,7 +176,7 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
   return loss;
 }
 
-// Between groups that mirror each other once per step, when all micro-batches are in.
+// Reduces between mirror groups once per step, after all micro-batches.
 void Engine::reduce() {
   gradients_->finish();
   if (!groups_.replicas) return;
@@ -202,7 +202,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
   for (std::int64_t round = 0; round < rounds; ++round)
@@ -220,7 +220,7 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
   weights_->updated(false);
 }
 
-// How many gathers this rank has started depends on how far its host is.
+// The number of gathers that this rank has started depends on the progress of its host.
 void Engine::finish() { weights_->finish(); }
 
 std::map<std::string, std::string> Engine::effective() const {

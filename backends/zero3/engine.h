@@ -12,11 +12,11 @@
 
 namespace orch::zero3 {
 
-// Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2),
+// Data parallelism with sharded states: those of the optimizer (stage 1), gradients too (2),
 // weights too (3), over all replicas or over groups of them that mirror each other.
 class Engine : public train::Engine {
  public:
-  // All outlive the engine. Random weights; load() replaces them.
+  // All must outlive the engine. Weights are random until load() replaces them.
   Engine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
@@ -29,9 +29,9 @@ class Engine : public train::Engine {
 
  private:
   struct Groups {
-    train::Group* gather = nullptr;    // of weights
-    train::Group* scatter = nullptr;   // of gradients: beside gathers, not behind them
-    train::Group* replicas = nullptr;  // of groups that mirror each other; null: there is one
+    train::Group* gather = nullptr;    // for weights
+    train::Group* scatter = nullptr;   // for gradients: runs in parallel to gathers
+    train::Group* replicas = nullptr;  // between mirror groups; null: there is only one
   };
   static Groups make_groups(train::Mesh& mesh, const Mode& mode);
 

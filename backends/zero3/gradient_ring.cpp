@@ -26,8 +26,7 @@ void add_range(float* to, const void* from, at::ScalarType dtype, std::int64_t b
   add_as<at::BFloat16>(to, from, begin, end, adds);
 }
 
-// to += from, or to = from; and the squares of its chunks behind those of the chunks before it,
-// while it is at hand.
+// to += from, or to = from; the squares of its chunks are computed in the same pass.
 void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds,
          std::vector<double>& squared) {
   const auto count = to.numel(), chunks = (count + squares::kChunk - 1) / squares::kChunk;
@@ -83,7 +82,7 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
                              .view(parameter.shape);
   }
   if (layer == -1)
-    buffer.flat.zero_();  // it may be sent when the head alone has added to it
+    buffer.flat.zero_();  // it may be sent when only the head has added to it
   else
     parameters_.zero_gradients(unit.first, unit.end);
 }
@@ -91,7 +90,7 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
 void GradientRing::before(std::int64_t layer, Way way) {
   if (way == Way::forward) return;
   if (layer == -1) {
-    if (options_.twice) bind(embedding_, -1);  // else since the head
+    if (options_.twice) bind(embedding_, -1);  // otherwise bound since the head
     return;
   }
   if (layer == options_.layers) {
@@ -108,11 +107,11 @@ void GradientRing::after(std::int64_t layer, Way way) {
   send(buffer);
   if (!options_.overlap) take(buffer);
   if (options_.twice && layer == options_.layers) send(embedding_);
-  // By the next layer it is on its way, if not there.
+  // By the next layer it has been sent, or is being sent.
   if (options_.twice && layer == options_.layers - 1) take_embedding();
 }
 
-// With what was bound to it, or its memory would stay.
+// Unbinds its tensors too, otherwise its memory would stay allocated.
 void GradientRing::take_embedding() {
   take(embedding_);
   embedding_.flat.reset();
@@ -120,7 +119,7 @@ void GradientRing::take_embedding() {
     parameters_[i].gradient.reset();
 }
 
-// The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
+// The sum is divided once, in finish(); 16-bit types before they are sent: see Reducer.
 void GradientRing::send(Buffer& buffer) {
   Profile::Scope scope(&profile_, group_ ? "gradient reduce-scatter" : "gradients to host");
   buffer.is_under_way = true;
@@ -140,7 +139,7 @@ void GradientRing::send(Buffer& buffer) {
   if (parameters_.owned()[buffer.unit].is_away) add_on_host(buffer);
 }
 
-// Behind the reduction, which the device's own work need not wait for.
+// Queued behind the reduction, which the device's own work need not wait for.
 void GradientRing::add_on_host(Buffer& buffer) {
   const auto now = Moment::now(buffer.mine.device());
   const auto there = reduced_.behind([&] {
@@ -149,7 +148,7 @@ void GradientRing::add_on_host(Buffer& buffer) {
   });
   const bool adds = is_begun_[buffer.unit];
   is_begun_[buffer.unit] =
-      true;  // the other buffer may come with the same one's, before this is taken
+      true;  // the other buffer may receive the same one's gradient before this is taken
   buffer.added = worker_.post([this, there, adds, unit = buffer.unit, mine = buffer.mine,
                                sum = parameters_.owned()[buffer.unit].gradient] {
     std::vector<Staging::Slice> slices;
@@ -185,7 +184,7 @@ void GradientRing::take(Buffer& buffer) {
   }
   is_begun_[buffer.unit] = true;
   buffer.is_under_way = false;
-  buffer.pending = {};  // it would hold what was sent
+  buffer.pending = {};  // it would keep what was sent
   buffer.sent.reset();
   buffer.mine.reset();
 }
@@ -204,7 +203,7 @@ void GradientRing::describe(std::map<std::string, std::string>& effective) const
 }
 
 void GradientRing::count(std::map<std::string, double>& memory_items) const {
-  const auto& [begin, end] = units_.back().range;  // the embedding's, which may not be there
+  const auto& [begin, end] = units_.back().range;  // the embedding's, which may not exist
   auto sum = static_cast<std::size_t>(end - begin) * sizeof(float) + final_norm_.flat.nbytes();
   for (const auto& buffer : ring_) sum += buffer.flat.defined() ? buffer.flat.nbytes() : 0;
   memory_items["gradients before reduction"] = static_cast<double>(sum + most_sent_);

@@ -14,19 +14,19 @@ namespace orch::zero3 {
 struct RingOptions {
   std::int64_t layers = 0;
   at::ScalarType sent_as = at::kFloat;
-  bool overlap = true;  // else each layer waits for its own reduction
-  // The words' gradient is reduced when the head has made its part of it, and its memory is free
-  // until the lookup makes the other one: less memory, and once more on the way.
+  bool overlap = true;  // false: each layer waits for its own reduction
+  // The word embedding's gradient is reduced after the head's part is complete, and its memory is
+  // free until the lookup computes the other part: less memory, but one more reduction.
   bool twice = false;
 };
 
-// Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all
-// of them: backward writes one of two buffers while the other one is on its way. The embedding's is
-// there from the head's backward, which begins it, to the end, or only when it is written. Sums
-// that are on the host are added up there, by a thread of its own.
+// Gradients that are reduced as soon as a layer's backward has computed them, so that no rank ever
+// has all of them: backward writes to one of two buffers while the other is being reduced. The
+// embedding's buffer exists from the head's backward, which begins it, to the end, or only while it
+// is written. Sums in host memory are added up there, by a separate thread.
 class GradientRing final : public Sharding {
  public:
-  // All outlive it. group: null for a rank that is alone.
+  // All must outlive it. group: null for a single rank.
   GradientRing(train::Group* group, train::Parameters& parameters,
                const std::vector<train::BucketRange>& units, const RingOptions& options,
                train::Profile& profile);
@@ -34,9 +34,9 @@ class GradientRing final : public Sharding {
   void begin() override;
   void before(std::int64_t layer, train::Way way) override;
   void after(std::int64_t layer, train::Way way) override;
-  // What this rank owns is then the sum over the micro-batches of the mean over the group.
+  // Afterwards what this rank owns is the sum over the micro-batches of the mean over the group.
   void finish() override;
-  // Adding it up on the host has told it already.
+  // Known from adding them up on the host.
   std::optional<double> squares_of(std::size_t unit) const override;
   void describe(std::map<std::string, std::string>& effective) const override;
   void count(std::map<std::string, double>& memory_items) const override;
@@ -44,7 +44,7 @@ class GradientRing final : public Sharding {
  private:
   struct Buffer {
     at::Tensor flat;
-    at::Tensor sent, mine;  // on their way
+    at::Tensor sent, mine;  // buffers being sent
     std::size_t unit = 0;
     bool is_under_way = false;
     train::Worker::Ticket added = 0;
@@ -66,13 +66,13 @@ class GradientRing final : public Sharding {
   train::Profile& profile_;
   Buffer ring_[2], embedding_, final_norm_;
   std::size_t next_ = 0;
-  std::size_t most_sent_ = 0;  // bytes of what was rounded for the way, at a time
+  std::size_t most_sent_ = 0;  // maximum bytes of rounded copies for sending
   Buffer* at_hand_ = nullptr;
-  std::vector<bool> is_begun_;   // by unit: there is a sum already
+  std::vector<bool> is_begun_;   // by unit: true if a sum exists
   std::vector<double> squares_;  // by unit
   train::Copies reduced_;
   train::Staging staging_;
-  train::Worker worker_;  // the last: it ends before what it works on
+  train::Worker worker_;  // last member: destroyed before the data that it works on
 };
 
 }  // namespace orch::zero3

@@ -13,7 +13,7 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
   emit_kept(sink, name, 0, 0, each, params, shards, place);
 }
 
-// A framework's: sharded from the stage on that names them; on the host if offloaded.
+// For a framework: states are sharded from their stage on; in host memory if offloaded.
 void emit_states(const Setup& setup, const Part& part, WorkSink& sink) {
   const auto keep = [&](const char* name, double each, std::int64_t from_stage,
                         std::uint32_t place = ORCH_DEVICE) {
@@ -30,8 +30,8 @@ void emit_states(const Setup& setup, const Part& part, WorkSink& sink) {
   keep("fp32 gradients", 4, 1, ORCH_HOST_MEMORY);
 }
 
-// Ours: units that live on the host have their states there, with offload = 'full' all of them;
-// what comes and goes passes through three slices in each direction.
+// For our trainer: units in host memory have their states there, with offload = 'full' all of them;
+// transfers use three slices in each direction.
 void emit_own_states(const Setup& setup, WorkSink& sink) {
   const double params = setup.params(), away = setup.params_away(), here = params - away;
   const bool full = setup.offload == Offload::full;
@@ -69,7 +69,7 @@ double largest_matrix(const Setup& setup) {
   return setup.model.hidden * wide / setup.model.tensor_parallel;
 }
 
-// Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
+// Weights that are temporarily complete: the layer in use, prefetched ones, the embedding.
 double gathered_params(const Setup& setup) {
   const auto& model = setup.model;
   if (setup.keeps_all) return setup.model.params();
@@ -79,14 +79,15 @@ double gathered_params(const Setup& setup) {
   return std::min(ahead + std::max(layer, words), kMostLive + largest_matrix(setup));
 }
 
-// Gradients that are whole for a while: of FSDP's largest unit, or a bucket and the next matrix.
+// Gradients that are temporarily complete: those of FSDP's largest unit, or a bucket and the next
+// matrix.
 double unreduced_params(const Setup& setup) {
   const double unit = std::max(setup.model.layer_params(), words_gathered(setup));
   return setup.fsdp ? unit : std::min(unit, kBucket + largest_matrix(setup));
 }
 
-// Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with
-// the logits, and not when a layer is computed again.
+// The part of the ends' gradients that counts besides the layers'. If reduced twice, the word
+// embedding's exists with the logits, and not while a layer is recomputed.
 double kept_ends(const Setup& setup, double each) {
   const double words = setup.end_params() - setup.model.last_params();
   const double more =
@@ -95,9 +96,9 @@ double kept_ends(const Setup& setup, double each) {
   return setup.model.last_params() + std::max(0.0, words - more / each);
 }
 
-// Slots of weights; gradients of two layers and of both ends, and rounded for the way. A rank that
-// has all parts uses those on its device where they are; parts from the host come before they are
-// gathered.
+// Slots of weights; gradients of two layers and of both ends, and rounded copies for sending. A
+// rank that has all parts uses those on its device in place; parts in host memory are copied to the
+// device before they are gathered.
 void emit_own_buffers(const Setup& setup, WorkSink& sink) {
   const double layer = setup.model.layer_params(), ends = setup.end_params();
   const bool alone = setup.shard_ranks == 1;
@@ -116,8 +117,8 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
         ORCH_SETTLED);
 }
 
-// Beside a pipeline weights stay whole, and gradients are summed whole, in fp32, until the step's
-// last backward.
+// With a pipeline, weights stay complete, and gradients are summed completely, in fp32, until the
+// step's last backward.
 void emit_staged_buffers(const Setup& setup, const Part& part, WorkSink& sink) {
   if (setup.shard_ranks == 1) return;
   emit_kept(sink, "gathered weights", part.first, part.last, setup.states.weights, part.params);
@@ -144,7 +145,7 @@ void emit_inputs(WorkSink& sink, const char* name, double count, double each, st
       [&] { return say(count, " inputs x ", Size{each}, " = ", Size{count * each}); }, place);
 }
 
-// On the host: all but the last layer's, and while they are used two more on their way back.
+// In host memory: all but the last layer's; two more on the device while they are copied back.
 void emit_checkpoints(const Setup& setup, WorkSink& sink) {
   const double layers = setup.model.layers, each = setup.checkpoint_bytes();
   if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, layers);
@@ -155,8 +156,8 @@ void emit_checkpoints(const Setup& setup, WorkSink& sink) {
   emit_inputs(sink, "activations on the host", layers - 1, each, ORCH_HOST_MEMORY);
 }
 
-// Of a pipeline's micro-batches in flight, and what each of them gave to the next stage, until its
-// gradient comes back.
+// The activations of a pipeline's micro-batches in flight, and the output of each for the next
+// stage, until its gradient comes back.
 void emit_flight(const Setup& setup, std::int64_t stage, WorkSink& sink) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, false};
   const auto chunks = static_cast<double>(pipeline::in_flight(shape, stage));
@@ -212,13 +213,13 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_all_states(setup, sink);
   emit_all_activations(setup, sink);
   emit_peaks(setup.model, sink, last);
-  if (setup.model.narrow > 0)  // of the layer in use, and transposed
+  if (setup.model.narrow > 0)  // of the layer in use, and its transpose
     emit_kept(sink, "weights that products read", 0, last, 2 * setup.model.narrow,
               setup.model.layer_params());
   emit_all_buffers(setup, sink);
   const int shared = setup.shard_ranks > 1, mirrored = setup.shard_ranks < setup.ranks;
-  // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for
-  // gradients.
+  // Our trainer: all ranks; two for each rank's layers and replicas; one for weights in each
+  // direction, one for gradients.
   const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1 && setup.ranks > 1) +
                   2 * shared + mirrored;
   const int others = (setup.tensor > 1) + shared + mirrored + setup.staged();

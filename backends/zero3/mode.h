@@ -7,29 +7,29 @@
 
 namespace orch::zero3 {
 
-// What lives in host memory: nothing, masters and moments, or weights and gradients too.
+// What is in host memory: nothing, masters and moments, or weights and gradients too.
 enum class Offload { none, optimizer, full };
 
-// What a run asks for, whichever of the three strategies it names.
+// The settings of a run in common form, for any of the three strategies.
 struct Mode {
   std::int64_t stage = 3;        // what is sharded: 1 the optimizer, 2 gradients too, 3 weights too
-  std::int64_t shard_ranks = 1;  // that share one copy of the states
-  std::int64_t prefetch = 1;     // layers gathered ahead
+  std::int64_t shard_ranks = 1;  // number of ranks that share one copy of the states
+  std::int64_t prefetch = 1;     // number of layers gathered ahead
   bool fsdp =
-      false;  // fp32 weights are sharded, 16-bit copies gathered; its root unit stays gathered
-  bool keeps_all =
-      false;            // weights, from forward to backward; else they are freed and gathered again
-  bool overlap = true;  // reduce gradients under backward
+      false;  // fp32 weights are sharded, 16-bit copies gathered; the root unit stays gathered
+  bool keeps_all = false;  // weights stay gathered from forward to backward; otherwise freed and
+                           // gathered again
+  bool overlap = true;     // reduce gradients during backward
   Offload offload = Offload::none;
   double offload_fraction = 1;
 
   bool is_full() const { return offload == Offload::full; }
-  // By our own trainer: some of the weights (gradients) are somewhere else than where they are used
-  // (made).
+  // For our own trainer: some weights (gradients) are stored elsewhere than where they are used
+  // (computed).
   bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
   bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
-  // Units in backward's order (the final norm, layers from the last one, the embedding) of which
-  // the first so many live on the host: forward needs the others first, and the device updates them
+  // The number of leading units in backward's order (the final norm, layers from the last one, the
+  // embedding) that are in host memory: forward needs the others first, and the device updates them
   // at once.
   std::int64_t layers_on_host(std::int64_t layers) const {
     return static_cast<std::int64_t>(std::ceil(offload_fraction * static_cast<double>(layers)));
@@ -40,7 +40,7 @@ struct Mode {
   }
 };
 
-// Of a run as either half sees it. near: replicas on the GPUs of a node.
+// Run is the run as either half sees it. near: number of replicas on the GPUs of a node.
 template <class Run>
 Mode mode_of(const Run& run, std::string_view strategy, std::int64_t replicas, std::int64_t near) {
   Mode mode;

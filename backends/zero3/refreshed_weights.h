@@ -5,7 +5,8 @@
 
 namespace orch::zero3 {
 
-// Whole weights, of which each rank updates a part: the others' come after each update.
+// Complete weights, of which each rank updates a part: the other parts are gathered after each
+// update.
 class RefreshedWeights final : public Sharding {
  public:
   template <class... Args>  // of the gather

@@ -7,7 +7,7 @@ namespace orch::zero3 {
 using plan::Choice, plan::Flag, plan::Integer, plan::Real;
 
 struct Settings : plan::CommonSettings {
-  // Of zero3 and deepspeed; fsdp has an offload of its own.
+  // For zero3 and deepspeed; fsdp has its own offload.
   Choice offload{"offload",
                  "what is offloaded to host memory: nothing, the optimizer, or the weights too",
                  {"none", "optimizer", "full"}};
@@ -17,7 +17,7 @@ struct Settings : plan::CommonSettings {
       1,
       {0, 1}};
   Integer prefetch{"prefetch", "layers gathered ahead of their use; 0 waits for each", 1, {0, 64}};
-  // Of fsdp.
+  // For fsdp.
   Choice sharding{"sharding",
                   "full frees weights after forward, grad_op keeps them until backward, hybrid "
                   "shards inside groups "
@@ -38,13 +38,13 @@ struct Settings : plan::CommonSettings {
   Choice fsdp_offload{"offload",
                       "what is offloaded to host memory: nothing, or all, as by CPUOffloadPolicy",
                       {"none", "full"}};
-  // Of deepspeed.
+  // For deepspeed.
   Integer stage{"stage",
                 "1 shards the optimizer, 2 gradients too, 3 weights too: each moves more for the "
                 "memory it saves",
                 {},
                 {1, 3}};
-  // Of all three.
+  // For all three.
   Choice engine{"engine",
                 "who trains, for the estimate: orch, or the framework that it is named after",
                 {"orch", "framework"}};

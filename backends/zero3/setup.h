@@ -9,29 +9,30 @@
 
 namespace orch::zero3 {
 
-// DeepSpeed's defaults, in parameters: of a collective in stages 1 and 2 and of any gradients'
-// (reduce_bucket_size), and of what is whole beside a matrix in use (stage3_max_live_parameters).
+// DeepSpeed's defaults, in parameters: for a collective in stages 1 and 2 and for any gradients
+// (reduce_bucket_size), and for complete weights besides a matrix in use
+// (stage3_max_live_parameters).
 inline constexpr double kBucket = 5e8, kMostLive = 1e9;
 
-// What a run's settings come to, whichever of the three strategies it names.
+// The settings of a run in common form, for any of the three strategies.
 struct Setup : Mode {
   explicit Setup(const backend::RunView& run);
 
   backend::Transformer model;
   backend::States states;
   std::int64_t micro_batches = 1;
-  std::int64_t ranks = 1;   // all of them
+  std::int64_t ranks = 1;   // total number
   std::int64_t tensor = 1;  // ranks that share each layer
   std::int64_t pipeline = 1, chunks = 1;
-  orch::pipeline::Partition partition = {};  // of all chunks; the ends count as a layer each
-  bool fp32_reduce = false;   // gradients travel in fp32, not in the type of the products
+  orch::pipeline::Partition partition = {};  // over all chunks; each end counts as a layer
+  bool fp32_reduce = false;   // gradients are sent in fp32, not in the products' type
   bool fp32_weights = false;  // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
-  bool scatters_twice = false;  // the words' gradient
+  bool scatters_twice = false;  // for the word embedding's gradient
   const char* dtype = "bf16";
 
-  // Beside a pipeline, FSDP's weights are gathered for a step's first forward and gradients reduced
-  // when its last backward is done (PyTorch's pipelining, which torchtitan leaves at its default).
+  // With a pipeline, FSDP's weights are gathered for a step's first forward and gradients reduced
+  // after its last backward (PyTorch's pipelining, with torchtitan's defaults).
   bool staged() const { return pipeline > 1; }
   std::int64_t layers_on(std::int64_t place) const {
     if (!staged()) return whole_layers();
@@ -45,7 +46,7 @@ struct Setup : Mode {
   double shards(std::int64_t from_stage) const {
     return stage >= from_stage ? static_cast<double>(shard_ranks) : 1;
   }
-  // Of the layers, and of what is before and behind them, the part that lives on the host. A
+  // The share of the layers, and of the parameters before and behind them, in host memory. A
   // framework's is all or nothing.
   double layers_away() const {
     if (offload == Offload::none) return 0;
@@ -58,35 +59,36 @@ struct Setup : Mode {
   double params_away() const {
     return layers_away() * model.layers * model.layer_params() + ends_away() * end_params();
   }
-  // FSDP2's: on one H200 a 2.7B took 1.6 times what this makes of it (PyTorch 2.11).
+  // FSDP2's offload: on one H200 a 2.7B model took 1.6 times the estimate without this (PyTorch
+  // 2.11).
   bool waits_for_copies() const { return is_full() && !model.lean && fsdp; }
-  // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
-  // ranks.
+  // A layer's input for recomputation on this rank; DeepSpeed distributes it over the
+  // tensor-parallel ranks.
   double checkpoint_bytes() const {
     return model.element * model.sbh() / (model.lean ? 1 : model.tensor_parallel);
   }
-  // What of the layers is gathered at a time, by our own trainer.
+  // The share of the layers that our own trainer gathers at a time.
   double slots() const {
     return keeps_all ? model.layers : std::min(static_cast<double>(prefetch + 1), model.layers);
   }
-  // Embedding, a head of its own, positions or a norm, the final norm, and, as our own trainer
-  // stores them, the padding.
+  // Embedding, a separate head, positions or a norm, the final norm, and, in our own trainer, the
+  // padding.
   double end_params() const {
     return model.embedding_params() + model.head_params() + model.first_params() +
            model.last_params() +
            (model.lean ? model.padding_params() + model.head_padding_params() : 0);
   }
-  // Behind the layers: the norm, and a head of its own.
+  // Parameters behind the layers: the norm, and a separate head.
   double behind_params() const {
     return model.last_params() + model.head_params() +
            (model.lean ? model.head_padding_params() : 0);
   }
-  // What the first stage has beside its layers, and the last one.
+  // Parameters of the first stage besides its layers, and of the last one.
   double front_params() const { return end_params() - (staged() ? behind_params() : 0); }
   double back_params() const { return staged() ? behind_params() : 0; }
   std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }
-  // Bytes of a gradient on its way. Our own trainer sends whole ones in the type of their sum.
+  // Bytes per gradient when sent. Our own trainer sends complete ones in the type of their sum.
   double sent_gradient() const {
     return fp32_reduce || (model.lean && stage == 1) ? 4 : states.weights;
   }
@@ -94,7 +96,7 @@ struct Setup : Mode {
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };
 
-// Stages that have the same parameters.
+// Stages that have the same number of parameters.
 struct Part {
   std::int64_t first = 0, last = 0;
   double params = 0;

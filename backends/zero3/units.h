@@ -6,9 +6,9 @@
 
 namespace orch::zero3 {
 
-// What is gathered, reduced and freed together, in the order of the flat buffers, which is
-// backward's: the final norm (whose layer is behind the last), each layer, and the embedding (layer
-// -1).
+// The units that are gathered, reduced and freed together, in the order of the flat buffers, which
+// is backward's: the final norm (its layer is the number of layers), each layer, and the embedding
+// (layer -1).
 std::vector<train::BucketRange> units_of(const train::ParameterLayout& layout, std::int64_t layers);
 
 inline std::size_t unit_of(std::int64_t layer, std::int64_t layers) {

@@ -35,7 +35,7 @@ bool GatheredWeights::is_in_place(std::int64_t layer) const {
   return !group_ && !parameters_.owned()[unit_of(layer, options_.layers)].is_away;
 }
 
-// Layer 0 stands for all: of those on the host the first ones are the last.
+// Layer 0 represents all layers: the ones in host memory are the last ones.
 GatheredWeights::Slot GatheredWeights::make_slot(std::int64_t layer) const {
   const auto& [begin, end] = units_[unit_of(layer, options_.layers)].range;
   const bool is_layer = layer >= 0 && layer < options_.layers;
@@ -54,7 +54,7 @@ void GatheredWeights::bind(std::int64_t layer, const at::Tensor& flat) {
   }
 }
 
-// The layer itself, and those that come next on this way.
+// The layer itself, and those that come next in this direction.
 std::vector<std::int64_t> GatheredWeights::wanted(std::int64_t layer, Way way) const {
   std::vector<std::int64_t> all;
   const std::int64_t step = way == Way::forward ? 1 : -1;
@@ -69,8 +69,8 @@ GatheredWeights::Slot* GatheredWeights::find(std::int64_t layer) {
   return slot.layer == layer ? &slot : nullptr;
 }
 
-// A layer's place is its own: what a slot holds after forward must not depend on when the host was
-// done, or ranks would gather other layers in backward.
+// A layer's slot is fixed: the content of slots after forward must not depend on when the host's
+// update was done, otherwise ranks would gather different layers in backward.
 GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer) {
   if (layer == -1) return embedding_;
   if (layer == options_.layers) return final_norm_;
@@ -80,7 +80,7 @@ GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer) {
 void GatheredWeights::start(std::int64_t layer) {
   if (is_in_place(layer) || find(layer)) return;
   auto& slot = room_for(layer);
-  if (slot.layer != kNone && !slot.is_there) slot.pending.wait();  // nobody came to need it
+  if (slot.layer != kNone && !slot.is_there) slot.pending.wait();  // gathered but never used
   slot.layer = layer;
   slot.is_there = false;
   const auto unit = unit_of(layer, options_.layers);
@@ -88,8 +88,9 @@ void GatheredWeights::start(std::int64_t layer) {
   gather(slot, unit);
 }
 
-// On a device the gather waits for what was launched before it: whatever used the slot. From the
-// host a part comes on a stream of its own, behind which it is gathered: nothing else waits for it.
+// On a device the gather waits for the work launched before it, which used the slot. A part from
+// host memory is copied on a separate stream, after which it is gathered: nothing else waits for
+// it.
 void GatheredWeights::gather(Slot& slot, std::size_t unit) {
   const auto& owned = parameters_.owned()[unit];
   const auto& mine = owned.weight.defined() ? owned.weight : owned.master;
@@ -128,12 +129,14 @@ void GatheredWeights::wait(std::int64_t layer) {
   bind(layer, slot.flat);
 }
 
-// Ahead only of what the host has updated: the layer at hand need not wait for it.
+// Gathers ahead only what the host has updated: the present layer need not wait for that.
 void GatheredWeights::before(std::int64_t layer, Way way) {
-  if (layer == -1 && way == Way::backward) return;  // gradients of words need no words
+  if (layer == -1 && way == Way::backward)
+    return;  // gradients of the embedding do not need its
+             // weights
   const auto ahead = wanted(layer, way);
   std::vector<std::int64_t> needed = {layer};
-  if (layer == options_.layers) needed.push_back(-1);  // the words
+  if (layer == options_.layers) needed.push_back(-1);  // the word embedding
   for (const auto each : needed) start(each);
   for (const auto each : ahead) {
     if (!optimizer_.is_finished(unit_of(each, options_.layers))) break;

@@ -12,28 +12,31 @@
 namespace orch::zero3 {
 
 struct SlotOptions {
-  at::ScalarType dtype = at::kFloat;  // of the products
+  at::ScalarType dtype = at::kFloat;  // type for the products
   std::int64_t layers = 0;
-  std::int64_t ahead = 1;  // layers gathered before they are needed
-  // A slot for every layer, filled in forward and given up after backward, as FSDP does.
+  std::int64_t ahead = 1;  // number of layers gathered ahead
+  // A slot for every layer, filled in forward and released after backward, as in FSDP.
   bool keeps_all = false;
-  bool frees_ends = false;  // embedding and final norm too; else they last for a step
+  bool frees_ends = false;  // embedding and final norm are freed too; otherwise they stay for a
+                            // step
 };
 
-// Weights of which each rank has a part, on the device or on the host, gathered into slots that
-// stay where they are: as many as layers are in use or on their way, one for the embedding, one for
-// the final norm. All ranks gather in the same order, which follows from the layers' alone. Before
-// a part leaves, the optimizer is done with it.
+// Weights of which each rank has a part, on the device or in host memory, gathered into fixed
+// slots: one for each layer that is in use or being gathered, one for the embedding, one for the
+// final norm. All ranks gather in the same order, which follows from the order of layers alone. A
+// part is sent only after the optimizer has updated it.
 class GatheredWeights final : public Sharding {
  public:
-  // All outlive it. group: null for a rank that has all parts; those on its device need no slot.
+  // All must outlive it. group: null for a rank that has all parts; those on its device need no
+  // slot.
   GatheredWeights(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
                   const std::vector<train::BucketRange>& units, const SlotOptions& options,
                   train::Profile& profile);
 
-  void before(std::int64_t layer, train::Way way) override;  // its weights are there afterwards
+  void before(std::int64_t layer, train::Way way) override;  // afterwards the layer's weights are
+                                                             // complete
   void after(std::int64_t layer, train::Way way) override;
-  void updated(bool overlapped) override;  // what was gathered is old
+  void updated(bool overlapped) override;  // gathered weights are outdated
   void describe(std::map<std::string, std::string>& effective) const override;
   void count(std::map<std::string, double>& memory_items) const override;
 
@@ -41,8 +44,8 @@ class GatheredWeights final : public Sharding {
   static constexpr std::int64_t kNone = -2;
   struct Slot {
     at::Tensor flat;
-    at::Tensor part;     // this rank's, while it travels
-    at::Tensor fetched;  // the same, from the host
+    at::Tensor part;     // this rank's part, while it is sent
+    at::Tensor fetched;  // the same, copied from host memory
     std::int64_t layer = kNone;
     bool is_there = false;
     train::Moment copied = {};
@@ -58,7 +61,7 @@ class GatheredWeights final : public Sharding {
   Slot& room_for(std::int64_t layer);
   void start(std::int64_t layer);
   void wait(std::int64_t layer);
-  static void arrive(Slot& slot);  // waits for what is on its way
+  static void arrive(Slot& slot);  // waits for a running gather
 
   train::Group* const group_;
   train::Parameters& parameters_;
@@ -67,7 +70,7 @@ class GatheredWeights final : public Sharding {
   const SlotOptions options_;
   train::Profile& profile_;
   train::Copies copies_;
-  std::vector<Slot> slots_;  // of layers
+  std::vector<Slot> slots_;  // for layers
   Slot embedding_, final_norm_;
 };
 

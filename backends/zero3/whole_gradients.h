@@ -7,11 +7,11 @@
 
 namespace orch::zero3 {
 
-// Gradients that every rank has whole until all micro-batches are in: then each gets the sum of its
-// part.
+// Gradients that every rank has completely until all micro-batches are done: then each gets the sum
+// of its part.
 class WholeGradients final : public Sharding {
  public:
-  // All outlive it. group: null for a rank that is alone. layers: of the model.
+  // All must outlive it. group: null for a single rank. layers: of the model.
   WholeGradients(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
                  const std::vector<train::BucketRange>& units, std::int64_t layers, bool overlap,
                  train::Profile& profile)
@@ -25,7 +25,8 @@ class WholeGradients final : public Sharding {
   void begin_backward(std::int64_t step, bool is_last) override {
     if (reducer_) reducer_->begin(step, is_last);
   }
-  // By the first backward all weights are there, and gradients of the step before have been read.
+  // Before the first backward, all weights are complete, and gradients of the previous step have
+  // been read.
   void before(std::int64_t layer, train::Way) override {
     if (!clears_ || layer != layers_) return;
     optimizer_.finish();
@@ -52,7 +53,7 @@ class WholeGradients final : public Sharding {
   const std::int64_t layers_;
   train::Profile& profile_;
   std::optional<train::Reducer> reducer_;
-  bool clears_ = false;  // the next backward begins with gradients of zero
+  bool clears_ = false;  // the next backward begins with zero gradients
 };
 
 }  // namespace orch::zero3

@@ -34,17 +34,17 @@ struct Emitter {
   }
 };
 
-// A framework's: for each forward, and for backward where weights were freed; beside a pipeline
+// A framework gathers for each forward, and for backward if weights were freed; with a pipeline
 // once per step.
 Passes gathers(const Setup& setup, bool freed) {
   if (setup.staged()) return {0, 0, 0, 1};
   return {1, 0, freed ? 1.0 : 0.0, 0};
 }
 
-// Our own trainer gathers nothing that is still there: the last layers of forward are the first of
-// backward, and back again; the embedding's stays for a step (for a micro-batch, as FSDP has it).
+// Our own trainer gathers only what is not there: the last layers of forward are the first of
+// backward, and vice versa; the embedding stays for a step (for a micro-batch, as in FSDP).
 Passes own_gathers(const Setup& setup) {
-  // A rank alone has those that live on its device where they are used.
+  // A single rank uses those on its device in place.
   const double layers = setup.model.layers * (setup.shard_ranks == 1 ? setup.layers_away() : 1);
   const double left = std::max(0.0, layers - setup.slots());
   const auto rounds = static_cast<double>(setup.micro_batches);
@@ -55,8 +55,8 @@ Passes own_end_gathers(const Setup& setup) {
   return {setup.fsdp ? 1 : 1 / static_cast<double>(setup.micro_batches), 0, 0, 0};
 }
 
-// Stage 3: gathered before use and freed after. Recomputation and backward of a layer follow each
-// other, so one gather serves both. From host memory a shard first crosses PCIe.
+// Stage 3: gathered before use and freed afterwards. Recomputation and backward of a layer follow
+// each other, so one gather serves both. A shard in host memory first crosses PCIe.
 void emit_gather(Emitter& emit, double params, double away, Passes passes, bool ahead = true) {
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
@@ -70,7 +70,7 @@ void emit_gather(Emitter& emit, double params, double away, Passes passes, bool 
                 setup.shard_group(), passes, under);
 }
 
-// Stage 1 reduces once per step, as a pipeline does, stages 2 and 3 after every micro-batch.
+// Stage 1 reduces once per step, as with a pipeline, stages 2 and 3 after every micro-batch.
 void emit_scatter(Emitter& emit, double params, Passes passes) {
   const auto& setup = emit.setup;
   emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, setup.sent_gradient(), params,
@@ -84,7 +84,7 @@ void emit_reduction(Emitter& emit, double params) {
   const bool lean = setup.model.lean;
   const double each = setup.sent_gradient();
   emit_scatter(emit, params, passes);
-  if (lean)  // once, when all micro-batches are in
+  if (lean)  // once, after all micro-batches
     emit.exchange("gradient all-reduce between replicas", ORCH_ALL_REDUCE, 4,
                   params / setup.shards(2), setup.replica_group(), {0, 0, 0, 1}, false);
   else
@@ -92,8 +92,9 @@ void emit_reduction(Emitter& emit, double params) {
                   params / setup.shards(2), setup.replica_group(), passes, setup.overlap);
 }
 
-// Ours: whole ones are added within the product; parts, when they come, to the sum of those before,
-// and what they are made in is cleared first, and rounded for the way.
+// Our trainer: complete gradients are added within the product; parts, when they arrive, to the
+// previous sum. The buffer that they are computed in is cleared first, and they are rounded for
+// sending.
 void emit_own_accumulation(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
   if (!setup.moves_gradients())
@@ -113,14 +114,14 @@ void emit_accumulation(Emitter& emit, double params, double away) {
             params / (setup.staged() ? 1 : setup.shards(2)), {0, 0, 1, 0});
 }
 
-// Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two
-// out, 16-bit weights out, but for FSDP's, which are made when they are gathered.
+// Bytes through the host's memory: fp32 gradients, master weights and moments read, the latter two
+// written, 16-bit weights written, except for FSDP, which casts when it gathers.
 double host_update_bytes(const Setup& setup) {
   return 4 + 2 * (4 + setup.states.moments) + (setup.fsdp ? 0 : setup.states.weights);
 }
 
-// ZeRO-Offload (Ren et al. 2021): gradients go to the host as they are reduced, the host adds them
-// up and updates the shard, and 16-bit weights come back.
+// ZeRO-Offload (Ren et al. 2021): gradients are copied to the host as they are reduced, the host
+// adds them up and updates the shard, and 16-bit weights are copied back.
 void emit_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
@@ -144,7 +145,7 @@ void emit_sums_on_host(Emitter& emit, double shard, bool adds) {
             {0, 0, 1, 0}, setup.overlap);
 }
 
-// The words' gradient, made by the head: the lookup's follows.
+// The head's part of the word embedding's gradient: the lookup's follows.
 void emit_words_again(Emitter& emit, double params) {
   const auto& setup = emit.setup;
   emit_scatter(emit, params, {0, 0, 1, 0});
@@ -152,9 +153,9 @@ void emit_words_again(Emitter& emit, double params) {
     emit_sums_on_host(emit, params / setup.shards(2), true);
 }
 
-// Ours: once the norm is known, in forward's order, under the next forward (Lian et al. 2025,
-// SuperOffload, but for what they undo). Gradients wait for it on the device, or, with 'full', are
-// added up and squared on the host as they come.
+// Our trainer: once the norm is known, in forward's order, during the next forward (Lian et al.
+// 2025, SuperOffload, but without its rollback). Gradients wait for it on the device, or, with
+// 'full', are added up and squared on the host as they arrive.
 void emit_own_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
@@ -170,7 +171,7 @@ void emit_own_host_update(Emitter& emit, double shard) {
   emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(setup), shard, at_end, late);
 }
 
-// away: the part of it that the host updates.
+// away: the part that the host updates.
 void emit_update(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
   const double shard = params / setup.shards(1);
@@ -196,7 +197,7 @@ void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (setup.shard_ranks > 1) emit_statistics(sink, numbers, {setup.ranks, setup.tensor});
 }
 
-// Each tensor-parallel rank has seen its own heads only.
+// Each tensor-parallel rank has only the gradient of its own heads.
 void emit_head_norms(const Setup& setup, WorkSink& sink) {
   const double params = setup.model.head_norm_params(), bytes = 4 * params / setup.shards(2);
   if (!setup.model.lean || setup.tensor == 1 || params == 0) return;
@@ -217,7 +218,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
     sink.op(during(moved(ORCH_COPY, "checkpoint to host and back", setup.checkpoint_bytes()),
                    {1, 0, 1, 0}, true),
             [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
-  if (model.narrow > 0)  // a layer's are rounded where they are used
+  if (model.narrow > 0)  // a layer's operands are rounded where they are used
     emit.move(ORCH_MEMORY, "casts of weights for products", model.element + model.narrow,
               model.layer_params(), {1, 0, 1, 0});
   if (setup.stage == 3)
@@ -237,7 +238,8 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_sums(setup, word_statistics(model) + first_statistics(model) + 2, sink);
   sink.block("LM head");
   emit_head(model, sink);
-  // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
+  // The head uses the embedding's weights, which were freed meanwhile; its backward follows at
+  // once.
   if (setup.stage == 3 && !setup.fsdp && !lean && model.sizes.tied)
     emit_gather(emit, model.embedding_params(), setup.ends_away(), {1, 0, 0, 0});
   if (setup.staged()) {

@@ -15,7 +15,7 @@
 namespace orch::train {
 namespace {
 
-constexpr std::size_t kNamed = 8;  // in one message
+constexpr std::size_t kNamed = 8;  // ranks named in one message
 
 std::string read_link(const char* path) {
   char text[128] = {};
@@ -33,7 +33,7 @@ std::string with_last_seen(std::string text, const Sighting& sighting) {
   return sighting.last_seen.empty() ? text : text + ", " + sighting.last_seen;
 }
 
-// Of one that says nothing.
+// Describes a rank that does not answer.
 std::string silence(const Sighting& sighting) {
   const auto where = place(sighting);
   switch (sighting.process) {
@@ -50,7 +50,7 @@ std::string silence(const Sighting& sighting) {
                      where.empty() ? "" : fmt::format(" ({})", where));
 }
 
-// Of one that cannot come any more; empty if it can.
+// Describes a rank that cannot take part any more; empty if it can.
 std::string absence(const Sighting& sighting) {
   if (!sighting.failed.empty())
     return fmt::format("rank {} failed: {}", sighting.rank, sighting.failed);
@@ -74,8 +74,8 @@ bool has_entered(const Entered& what, const Sighting& sighting) {
   return found != sighting.entered.end() && found->second.sequence >= what.sequence;
 }
 
-// Those without whom it cannot end: the other end of a message, or who has not come to a
-// collective.
+// The ranks without which it cannot end: the other end of a message, or those that have not entered
+// a collective.
 std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sighting>& others) {
   std::vector<const Sighting*> missing;
   for (const auto& other : others) {
@@ -86,8 +86,8 @@ std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sigh
   return missing;
 }
 
-// From a rank to the one it waits for, and so on, to one that waits for nobody. Each link is told
-// from the end: "rank 3 is …; rank 2 waits for it in recv #4 of 'down 2→3'".
+// Follows the chain from a rank to the one it waits for, up to one that waits for no other. Links
+// are listed from the end: "rank 3 is …; rank 2 waits for it in recv #4 of 'down 2→3'".
 std::string follow(const Sighting* at, const std::vector<Sighting>& others,
                    const std::string& first) {
   std::vector<std::string> links;
@@ -110,7 +110,7 @@ std::string follow(const Sighting* at, const std::vector<Sighting>& others,
   return fmt::format("rank {} {}; {}", at->rank, doing(*at), fmt::join(links, "; "));
 }
 
-// Of those that could come but have not, or that came to something else.
+// Describes ranks that could take part but have not, or that entered another collective.
 std::vector<std::string> delays(const Entered& here, const std::vector<Sighting>& others) {
   std::vector<std::string> found;
   for (const auto* other : awaited(here, others)) {
@@ -154,9 +154,9 @@ ProcessState Whereabouts::look() const {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
   if (!std::getline(file, text)) return ProcessState::gone;
-  const auto name_end = text.rfind(')');  // the name before it may hold anything
+  const auto name_end = text.rfind(')');  // the name before it may contain any character
   const char state = name_end + 2 < text.size() ? text[name_end + 2] : '?';
-  if (state == 'Z' || state == 'X') return ProcessState::gone;  // dead, not yet buried
+  if (state == 'Z' || state == 'X') return ProcessState::gone;  // dead, but not reaped yet
   return state == 'T' || state == 't' ? ProcessState::stopped : ProcessState::running;
 }
 

@@ -19,17 +19,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// When others have raised the alarm, a collective may still end well. Not for long.
+// After an alarm by another rank, a collective may still complete, within this time.
 constexpr auto kGrace = 200ms;
 
-// How a collective ended, as the thread that ran it tells.
+// The result of a collective, from the thread that ran it.
 struct End {
   std::mutex mutex;
   std::condition_variable changed;
   bool is_over = false;
 };
 
-// LibTorch's messages begin with a place in its source and may end with a stack.
+// LibTorch's messages begin with a source location and may end with a stack.
 std::string first_line(std::string text) {
   text = text.substr(0, text.find('\n'));
   if (text.starts_with('[') && text.find("] ") != std::string::npos)
@@ -88,7 +88,7 @@ class Pending::State {
     if (!group_->common->options.cuda) note_end();
   }
 
-  // Leaves it as it is until the process ends.
+  // Keeps the memory until the process ends.
   void abandon() {
     static auto& mutex = *new std::mutex;
     static auto& abandoned = *new std::vector<Running>;
@@ -143,7 +143,7 @@ class Pending::State {
   Entered what_;
   std::uint64_t flight_ = 0;
   Running running_;
-  std::shared_ptr<Followed> followed_;  // over NCCL
+  std::shared_ptr<Followed> followed_;  // for NCCL
   std::shared_ptr<End> end_ = std::make_shared<End>();
 };
 
@@ -161,8 +161,8 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 }
 
 Pending::~Pending() {
-  // On the way out of a failure: what is awaited may never come, and nobody has been told yet. Its
-  // tensors stay where they are: the device may still write to them.
+  // During the handling of a failure: the awaited end may never come, and the other ranks have not
+  // been notified. The tensors are kept, because the device may still write to them.
   if (std::uncaught_exceptions() > 0) {
     if (state_ && !waited_) state_->abandon();
     return;

@@ -17,7 +17,7 @@ namespace {
 
 at::Tensor as_bytes(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
 
-// Gloo sums neither bf16 nor small integers, and rounds fp16 at every addition.
+// Gloo cannot sum bf16 and small integers, and rounds fp16 after every addition.
 at::ScalarType summed_as(at::ScalarType type) {
   if (type == at::kHalf || type == at::kBFloat16) return at::kFloat;
   if (type == at::kBool || type == at::kShort) return at::kInt;
@@ -32,8 +32,8 @@ Running collective(c10::intrusive_ptr<c10d::Work> work, std::function<void()> fi
   return {std::move(work), std::move(finish), true};
 }
 
-// LibTorch 1.13's Gloo lacks bf16, _allgather_base and reduce-scatter: bytes are moved instead, and
-// added up here.
+// LibTorch 1.13's Gloo lacks bf16, _allgather_base and reduce-scatter: so bytes are moved, and sums
+// are computed here.
 class Gloo : public Transport {
  public:
   explicit Gloo(c10::intrusive_ptr<c10d::ProcessGroupGloo> group) : group_(std::move(group)) {}
@@ -41,7 +41,8 @@ class Gloo : public Transport {
   Running all_reduce(const at::Tensor& tensor, Reduce op) override {
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(op);
-    const auto wide = tensor.view({-1}).to(summed_as(tensor.scalar_type()));  // the same, or a copy
+    const auto wide =
+        tensor.view({-1}).to(summed_as(tensor.scalar_type()));  // the same tensor, or a copy
     std::vector<at::Tensor> tensors = {wide};
     auto work = group_->allreduce(tensors, options);
     if (wide.scalar_type() == tensor.scalar_type()) return collective(std::move(work));
@@ -84,7 +85,7 @@ class Gloo : public Transport {
 
   Running barrier() override { return collective(group_->barrier()); }
 
-  // Gloo has no such call, but stops whatever a context does when one receipt in it is late.
+  // Gloo has no abort, but if one recv of a context times out, all of its operations are stopped.
   void abort() noexcept override {
     for (int peer = 0; peer < group_->getSize(); ++peer) try {
         if (peer == group_->getRank()) continue;
@@ -95,11 +96,12 @@ class Gloo : public Transport {
   }
 
  private:
-  static constexpr int kNoTag = 0x6f726368;  // nobody sends with it
+  static constexpr int kNoTag = 0x6f726368;  // a tag that is never sent
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
 };
 
-// The address from which this host reaches rank 0: a UDP socket finds it without a packet.
+// The local address from which this host reaches rank 0: a UDP socket determines it without sending
+// a packet.
 std::string own_address(const std::string& address, int port) {
   addrinfo* found = nullptr;
   if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), nullptr, &found) != 0) return "";
@@ -127,9 +129,9 @@ std::shared_ptr<gloo::transport::Device> device_for(const TransportOptions& opti
                      : c10d::ProcessGroupGloo::createDeviceForHostname(own);
 }
 
-// Gloo's own thread polls without a pause while another one holds the lock of a connection, which
-// then waits for a core where ranks share them: half of the time of four ranks on two cores went
-// there. It inherits from the thread that makes it that others go first.
+// Gloo's own thread polls without pause while another thread that holds a connection's lock waits
+// for a core, if ranks share cores: four ranks on two cores lost half of their time. It inherits a
+// lower priority from the thread that creates it.
 std::shared_ptr<gloo::transport::Device> yielding_device(const TransportOptions& options) {
   return std::async(std::launch::async,
                     [&] {

@@ -9,13 +9,13 @@
 namespace orch::train {
 namespace {
 
-// A channel needs no more of the device, where a receive occupies it for as long as it waits.
+// A channel needs few blocks of the device, which a recv occupies for as long as it waits.
 constexpr int kChannelBlocks = 4;
 
 using Work = c10::intrusive_ptr<c10d::Work>;
 
-// A copy of the work has its events, but not its tensors: these may be freed before the watch
-// looks.
+// A copy of the work shares its events but not its tensors, which may be freed before the watch
+// checks the work.
 Running running(Work work) {
   using WorkNCCL = c10d::ProcessGroupNCCL::WorkNCCL;
   auto bare = c10::make_intrusive<WorkNCCL>(static_cast<const WorkNCCL&>(*work));
@@ -26,7 +26,7 @@ Running running(Work work) {
   return {std::move(work), {}, false, std::move(look)};
 }
 
-// Everything runs on NCCL's own stream, after what the current stream holds; wait() makes the
+// Everything runs on NCCL's own stream, after the work on the current stream; wait() makes the
 // current stream wait, not the host.
 class Nccl : public Transport {
  public:
@@ -67,7 +67,7 @@ class Nccl : public Transport {
     return running(group_->recv(tensors, from, tag));
   }
 
-  // A barrier is for the host: it waits until the sum has arrived there.
+  // A barrier is for the host: it waits until the sum has been copied to it.
   Running barrier() override {
     const auto one = at::ones({1}, at::TensorOptions().device(device_).dtype(at::kFloat));
     auto sum = all_reduce(one, Reduce::sum);
@@ -91,14 +91,14 @@ class Nccl : public Transport {
 
 std::unique_ptr<Transport> make_transport(const TransportOptions& options) {
   const c10::cuda::CUDAGuard guard(options.device);
-  // Of high priority: a collective beside a product must get its share of the device first.
+  // High priority: a collective that runs beside a product must get its share of the device first.
   auto nccl = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
-  nccl->timeout = options.timeout + std::chrono::minutes(1);  // after our own
+  nccl->timeout = options.timeout + std::chrono::minutes(1);  // later than our own
   if (options.is_channel) nccl->config.maxCTAs = kChannelBlocks;
   auto group =
       c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank, options.size, nccl);
-  // Now, where somebody looks at the clock, and not under the first collective. Messages too then
-  // go through this one connection.
+  // Connect now, with a time limit, and not within the first collective. Messages use this
+  // connection, too.
   group->eagerConnectSingleDevice(options.device);
   return std::make_unique<Nccl>(std::move(group), options.device);
 }

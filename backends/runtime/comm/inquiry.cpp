@@ -12,12 +12,12 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr auto kPatience = 2s;  // for the others' answers
+constexpr auto kPatience = 2s;  // time limit for the other ranks' answers
 
 constexpr char kAlarm[] = "watch/alarm";
 constexpr char kVerdict[] = "watch/verdict";
-constexpr char kVerdictHeard[] = "watch/heard";  // how many know the verdict
-constexpr char kLeft[] = "watch/left";           // how many have left
+constexpr char kVerdictHeard[] = "watch/heard";  // number of ranks that know the verdict
+constexpr char kLeft[] = "watch/left";           // number of ranks that have left
 std::string answer_key(int rank) { return fmt::format("watch/answer/{}", rank); }
 std::string left_key(int rank) { return fmt::format("watch/left/{}", rank); }
 
@@ -84,7 +84,7 @@ void Inquiry::wait_until_others_heard(Clock::time_point deadline) {
 void Inquiry::announce(const std::string& why, const EnteredByGroup& entered) {
   announced_ = why;
   answer(entered);
-  if (store_->add(kAlarm, 1) != 1) return;  // this failure follows from an older one
+  if (store_->add(kAlarm, 1) != 1) return;  // this failure is a consequence of an earlier one
   const auto verdict = fmt::format("rank {} failed: {}", options_.rank, why);
   set(*store_, kVerdict, verdict);
   keep(verdict);
@@ -110,7 +110,7 @@ Whereabouts Inquiry::whereabouts(int rank) {
   return rank == 0 ? rank0_ : Whereabouts::unpack(get(*store_, who_key(rank)));
 }
 
-// Fills in what has become known; true if nothing more is to be expected.
+// Adds what has become known; true if nothing more can be expected.
 bool Inquiry::sight(Sighting& other, bool is_last_time) {
   other.left = store_->check({left_key(other.rank)});
   if (!other.left && store_->check({answer_key(other.rank)})) {

@@ -10,9 +10,9 @@
 
 namespace orch::train {
 
-// What ranks tell each other through the store when something has failed. The first to notice
-// raises the alarm and asks; the others answer; all get the same verdict. For one thread; every
-// call may throw when the store is gone, and be stuck when its host is.
+// The communication of ranks through the store after a failure. The first rank to notice raises the
+// alarm and asks; the others answer; all get the same verdict. Not thread-safe; every call may
+// throw if the store is gone, and block if its host hangs.
 class Inquiry {
  public:
   using EnteredByGroup = std::map<std::string, Entered>;
@@ -20,19 +20,20 @@ class Inquiry {
   Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
           const Whereabouts& rank0);
 
-  static std::string who_key(int rank);  // where each rank's Whereabouts lie
+  static std::string who_key(int rank);  // the key of each rank's Whereabouts
 
-  bool is_alarm();  // somebody has noticed a failure
+  bool is_alarm();  // true if a rank has noticed a failure
   void answer(const EnteredByGroup& entered);
-  // Raises the alarm, or joins the one that is, and says who is to blame: within some two seconds.
+  // Raises the alarm, or joins an existing one, and returns which rank is to blame: takes about two
+  // seconds.
   std::string verdict(const Entered& here, const EnteredByGroup& entered);
-  // Keeps the verdict of another if there is one: the store may be gone when it is needed.
+  // Stores another rank's verdict if there is one: the store may be gone when it is needed.
   void take_verdict();
   void wait_until_others_heard(std::chrono::steady_clock::time_point deadline);
   void announce(const std::string& why, const EnteredByGroup& entered);
 
   void leave();
-  // Returns at the deadline, or when all have left or are known to be gone or stopped.
+  // Returns at the deadline, or when all other ranks have left or are known to be gone or stopped.
   void wait_until_others_left(std::chrono::steady_clock::time_point deadline);
 
  private:

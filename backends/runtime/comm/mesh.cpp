@@ -29,9 +29,9 @@ int Mesh::rank_at(int tensor, int data, int stage) const {
   return tensor + tensor_size_ * (data + data_size_ * stage);
 }
 
-// Every rank names the same groups in the same order. An axis with all ranks on it is the world.
-// The first collective opens a group: NCCL's would else open under a receive that waits on the
-// device.
+// Every rank creates the same groups in the same order. An axis with all ranks on it is the world.
+// The first collective opens a group's connection: otherwise NCCL would open it while a recv waits
+// on the device.
 void Mesh::make_groups() {
   const auto make = [&](const char* name, const std::vector<int>& ranks, Group*& mine) {
     const bool all = static_cast<int>(ranks.size()) == world_.size();
@@ -67,7 +67,7 @@ void Mesh::make_channels(int tensor, int data, bool ring) {
   }
 }
 
-// The first message opens the connection: NCCL's would else open in the middle of a schedule.
+// The first message opens the connection: otherwise NCCL would open it in the middle of a schedule.
 void Mesh::make_channel(const char* kind, int tensor, int data, int from, int to, Channel& out,
                         Channel& in) {
   const int sender = rank_at(tensor, data, from), receiver = rank_at(tensor, data, to);

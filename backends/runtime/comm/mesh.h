@@ -5,11 +5,11 @@
 
 namespace orch::train {
 
-// One way from a stage to another, for messages of one kind: nobody who sends here waits for
-// anything that comes the other way, so that no order of messages can make ranks wait in a circle.
+// A channel from one stage to another, for messages of one kind. A sender never waits for messages
+// in the opposite direction, so that no order of messages can deadlock.
 class Channel {
  public:
-  Channel() = default;  // leads nowhere
+  Channel() = default;  // no channel
   explicit Channel(Group* group) : group_(group) {}
 
   bool is_open() const { return group_ != nullptr; }
@@ -20,13 +20,13 @@ class Channel {
   Group* group_ = nullptr;
 };
 
-// A rank's place on every axis, and those it talks to there. Made by all ranks of the world, which
-// connect at once: nothing is opened in the middle of a step.
+// A rank's position on every axis, and the groups it belongs to. All ranks of the world create it
+// together and connect at once: no connection is opened in the middle of a step.
 class Mesh {
  public:
-  // As many data-parallel ranks as there are: a ramp-up may begin with fewer than were planned.
-  // ring: the last stage passes on to the first one, as interleaved chunks do. Throws CommError if
-  // the ranks do not make whole replicas.
+  // The number of data-parallel ranks follows from the world: a ramp-up may begin with fewer than
+  // planned. ring: the last stage sends to the first one, for interleaved chunks. Throws CommError
+  // if the ranks do not form whole replicas.
   Mesh(World& world, const plan::Layout& planned, bool ring = false);
 
   World& world() const { return world_; }
@@ -40,9 +40,12 @@ class Mesh {
 
   Group& tensor() const { return *tensor_; }
   Group& data() const { return *data_; }
-  Group* ends() const { return ends_; }  // the first and the last stage; null between, and alone
+  Group* ends() const {
+    return ends_;
+  }  // the first and the last stage; null for others, and
+     // without a pipeline
 
-  // Activations come down the stages, gradients go up. Closed at the ends, unless it is a ring.
+  // Activations go down the stages, gradients go up. The ends have no channel, unless it is a ring.
   struct Channels {
     Channel from_previous, to_next;  // activations
     Channel from_next, to_previous;  // gradients
@@ -51,7 +54,7 @@ class Mesh {
 
  private:
   int rank_at(int tensor, int data, int stage) const;
-  at::Tensor word() const;  // something to send
+  at::Tensor word() const;  // a dummy message
   void make_groups();
   void make_channels(int tensor, int data, bool ring);
   void make_channel(const char* kind, int tensor, int data, int from, int to, Channel& out,

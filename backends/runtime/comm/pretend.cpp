@@ -14,7 +14,7 @@ class Pretended : public Transport {
   Running all_reduce(const at::Tensor&, Reduce) override { return {}; }
   Running broadcast(const at::Tensor&, int) override { return {}; }
 
-  // By copies of what is one piece, each twice the last: the cheapest that a device has.
+  // By copies within the buffer, each twice as large as the previous one: the cheapest way.
   Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
     const auto parts = out.view({size_, -1});
     parts[0].copy_(in.view({-1}));
@@ -32,7 +32,7 @@ class Pretended : public Transport {
 
   Running send(const at::Tensor&, int, int) override { return {}; }
 
-  // Made once and copied: a message costs no more than its bytes.
+  // Created once and copied: a message costs only its bytes.
   Running recv(const at::Tensor& tensor, int, int) override {
     if (!sample_.defined() || sample_.sizes() != tensor.sizes()) {
       const auto count = at::arange(tensor.numel(), tensor.options().dtype(at::kFloat));

@@ -15,16 +15,16 @@ namespace orch::train {
 
 enum class Progress { running, done, failed };
 
-// A collective as c10d has it under way.
+// A running collective of c10d.
 struct Running {
   c10::intrusive_ptr<c10d::Work> work;
-  std::function<void()> finish;  // to be called once the work is done; may be empty
-  bool tells_end = false;        // the work's future comes true when it ends or fails
+  std::function<void()> finish;  // called once the work is done; may be empty
+  bool tells_end = false;        // true: the work's future completes when it ends or fails
   std::function<Progress()> look =
-      {};  // where only the device knows; holds no tensor. May be empty
+      {};  // asks the device for its progress; holds no tensor. May be empty
 };
 
-// What lies beneath a group: Gloo or NCCL. Tensors are contiguous, and lie on its device.
+// The communication library of a group: Gloo or NCCL. Tensors must be contiguous and on its device.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -35,26 +35,26 @@ class Transport {
   virtual Running send(const at::Tensor& tensor, int to, int tag) = 0;
   virtual Running recv(const at::Tensor& tensor, int from, int tag) = 0;
   virtual Running barrier() = 0;
-  // Ends all that is under way, with an error. From any thread.
+  // Ends all running operations with an error. Thread-safe.
   virtual void abort() noexcept = 0;
 };
 
 struct TransportOptions {
-  c10::intrusive_ptr<c10d::Store> store;  // the group's own part of it
+  c10::intrusive_ptr<c10d::Store> store;  // with a prefix for the group
   int rank = 0;                           // in the group
   int size = 1;
   std::chrono::milliseconds timeout{0};
-  std::string address;  // of rank 0 of the world: says which of the host's networks to use
+  std::string address;  // of rank 0 of the world: selects the host's network
   int port = 0;
   at::Device device = at::kCPU;
-  bool is_channel = false;  // for messages alone
+  bool is_channel = false;  // for sends and recvs only
 };
 
-// The one that is built in: NCCL with CUDA, else Gloo. Connects to the other members.
+// The transport that is built in: NCCL with CUDA, else Gloo. Connects to the other members.
 std::unique_ptr<Transport> make_transport(const TransportOptions& options);
 
-// As if the other ranks were there: everything returns at once. What would have come from them is
-// what this rank has, and messages are filled with values of a stream of activations.
+// A simulation of the other ranks: everything returns at once. Their data is replaced by this
+// rank's own, and messages contain plausible activations.
 std::unique_ptr<Transport> make_pretended(const TransportOptions& options);
 
 }  // namespace orch::train

@@ -20,12 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kVerdictWithin = 6s;  // another's is awaited for 2.5 s, perhaps behind another one
+constexpr auto kVerdictWithin = 6s;  // another rank's verdict takes up to 2.5 s, perhaps after a
+                                     // previous one
 constexpr auto kGuardEvery = 250ms;
-constexpr auto kLastWords = 8s;  // from an alarm to the end of a process whatever it does
-constexpr auto kStuck = 5s;      // beyond a collective's time, in a call to the store
+constexpr auto kLastWords = 8s;  // from an alarm to the forced end of the process
+constexpr auto kStuck = 5s;      // time for a call to the store, beyond a collective's time
 
-// Together the ranks ask the store a few hundred times a second, however many they are.
+// All ranks together ask the store a few hundred times a second, whatever their number.
 std::chrono::milliseconds pause_for(int ranks) {
   return std::chrono::milliseconds(std::clamp(ranks * 5, 100, 2000));
 }
@@ -50,12 +51,13 @@ Progress Followed::look() {
     const auto progress = look_ ? look_() : Progress::running;
     if (progress == Progress::done) ended_();
     return progress;
-  } catch (const std::exception&) {  // the device is broken
+  } catch (const std::exception&) {  // the device failed
     return Progress::failed;
   }
 }
 
-// Shared with its own thread, which may have to be left behind when the store's host hangs.
+// The state that Watch shares with its threads. The main one may have to be detached when the
+// store's host hangs.
 class Watch::Thread {
  public:
   Thread(const WorldOptions& options, Inquiry inquiry, const Whereabouts& rank0,
@@ -69,7 +71,7 @@ class Watch::Thread {
         inquiry_(std::move(inquiry)),
         abort_(std::move(abort)) {}
 
-  // Runs in the thread; false if it did not end in time, or threw.
+  // Runs the task in the watch's thread; false if it did not end in time, or threw.
   bool run(std::function<void(Thread&)> task, Clock::duration within) {
     auto packed = std::make_shared<std::packaged_task<void()>>(
         [this, task = std::move(task)] { task(*this); });
@@ -105,7 +107,7 @@ class Watch::Thread {
 
   void wait(const Entered& what) {
     const std::lock_guard lock(mutex_);
-    // Who waits for one of several waits for all that were begun before it.
+    // Waiting for one collective includes all that the group began before.
     auto& last = entered_[what.group];
     if (last.is_inside && last.sequence >= what.sequence) last.is_waited = true;
   }
@@ -126,7 +128,7 @@ class Watch::Thread {
     return known_verdict_;
   }
 
-  // False at the deadline, or soon when the store's host cannot answer.
+  // False at the deadline, or early if the store's host cannot answer.
   bool wait_for(const std::future<void>& done, Clock::duration within) {
     for (const auto began = Clock::now(); done.wait_for(100ms) != std::future_status::ready;) {
       const auto waited = Clock::now() - began;
@@ -135,11 +137,12 @@ class Watch::Thread {
     return true;
   }
 
-  // In the thread.
+  // --- functions that run in the thread ---
 
   void loop() {
 #ifdef ORCH_CUDA
-    // Else looking at a collective would open a context on the first GPU, for every rank of a node.
+    // Otherwise querying a collective would create a context on the first GPU, for every rank of a
+    // node.
     if (device_ >= 0) c10::cuda::set_device(static_cast<c10::DeviceIndex>(device_));
 #endif
     std::unique_lock lock(mutex_);
@@ -154,9 +157,9 @@ class Watch::Thread {
         if (!alarmed_ && inquiry_.is_alarm()) take_alarm();
         if (alarmed_) {
           inquiry_.take_verdict();
-          abort_followed();  // also what was begun just before the alarm
+          abort_followed();  // including collectives begun just before the alarm
         }
-      } catch (const std::exception&) {  // the store is gone: who fails next will say so
+      } catch (const std::exception&) {  // the store is gone: the next failure reports it
       }
       lock.lock();
     }
@@ -171,11 +174,12 @@ class Watch::Thread {
   void announce(const std::string& why) {
     alarmed_ = true;
     inquiry_.announce(why, entered());
-    // Who announces may end at once, and the store with it.
+    // The caller may exit at once, and the store with it.
     if (is_host_) inquiry_.wait_until_others_heard(Clock::now() + 1s);
   }
 
-  // In the guard's thread. Counts its own rounds: a job that is suspended and goes on is not late.
+  // Runs in the guard's thread. Counts its own rounds instead of time, so that a job that was
+  // suspended and resumed is not late.
   void guard(const std::function<std::string(const Entered&)>& of_host) {
     const auto rounds = [](auto time) { return static_cast<std::int64_t>(time / kGuardEvery); };
     const std::chrono::duration<double> longest = timeout_ + kStuck;
@@ -210,7 +214,7 @@ class Watch::Thread {
     known_verdict_ = verdict;
   }
 
-  // Of each group the last one entered, or the first one that has not ended.
+  // For each group the last collective entered, or the first one that has not ended.
   Inquiry::EnteredByGroup entered() {
     const std::lock_guard lock(mutex_);
     auto all = entered_;
@@ -219,7 +223,7 @@ class Watch::Thread {
     return all;
   }
 
-  Entered oldest() const {  // with the lock
+  Entered oldest() const {  // the lock must be held
     if (!followed_.empty()) return followed_.front()->what();
     for (const auto& [group, last] : entered_)
       if (last.is_inside && last.is_waited) return last;
@@ -232,11 +236,11 @@ class Watch::Thread {
     std::unique_lock lock(mutex_);
     const auto here = oldest();
     lock.unlock();
-    verdict(here);  // of who raised it; before the abort, which may hang
+    verdict(here);  // raised by another rank; before the abort, which may hang
     abort_followed();
   }
 
-  // Without the lock: the device may keep who asks it waiting.
+  // Does not hold the lock during queries, which the device may delay.
   void look_after_followed() {
     std::vector<std::shared_ptr<Followed>> all;
     {
@@ -267,7 +271,7 @@ class Watch::Thread {
     abort_followed();
   }
 
-  // The host may be stuck behind the device: what runs there must end before anybody can throw.
+  // The host may wait for the device: its collectives must end before any thread can throw.
   void abort_followed() {
     std::unique_lock lock(mutex_);
     const bool is_any = !followed_.empty();
@@ -283,11 +287,12 @@ class Watch::Thread {
   const Whereabouts rank0_;
   const std::chrono::duration<double> timeout_;
   const std::function<void(const std::string&)> give_up_;
-  Inquiry inquiry_;  // the thread's alone
+  Inquiry inquiry_;  // used by the thread only
   std::atomic<bool> alarmed_ = false;
-  std::atomic<std::int64_t> rounds_missed_ = 0;  // of the guard, since this thread came round
+  std::atomic<std::int64_t> rounds_missed_ = 0;  // rounds of the guard since this thread's last
+                                                 // round
 
-  std::mutex mutex_;  // of what follows; nobody waits for anything with it
+  std::mutex mutex_;  // for the members below; never held while waiting
   std::condition_variable changed_, guarded_;
   std::function<void()> abort_;
   std::deque<std::function<void()>> tasks_;
@@ -318,7 +323,7 @@ Watch::~Watch() {
   if (ended_.wait_for(1s) == std::future_status::ready)
     thread_.join();
   else
-    thread_.detach();  // stuck in a call to the store
+    thread_.detach();  // blocked in a call to the store
 }
 
 void Watch::enter(const Entered& what) { state_->enter(what); }
@@ -340,8 +345,7 @@ std::string Watch::of_host(const Entered& here) const {
   Sighting host;
   host.where = rank0_;
   host.process = rank0_.look();
-  // A process that is killed closes its connections before it is gone, on a busy machine long
-  // before.
+  // A killed process closes its connections before it disappears: on a busy machine long before.
   for (int i = 0; i < 50 && host.process == ProcessState::running; ++i) {
     std::this_thread::sleep_for(20ms);
     host.process = rank0_.look();

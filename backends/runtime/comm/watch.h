@@ -16,8 +16,8 @@
 
 namespace orch::train {
 
-// A collective whose end nobody waits for on the host (NCCL's): the watch looks after it, from
-// before it is launched, which opens the connection the first time.
+// A collective whose end the host does not wait for (NCCL's): the watch follows it, beginning
+// before its launch, which may have to open the connection.
 class Followed {
  public:
   Followed(Entered what, std::chrono::steady_clock::time_point deadline)
@@ -29,7 +29,7 @@ class Followed {
   void wait() { is_waited_ = true; }
 
   void launched(std::function<Progress()> look, std::function<void()> ended);
-  Progress look();  // tells `ended` when it is done
+  Progress look();  // calls `ended` when it is done
 
  private:
   const Entered what_;
@@ -40,30 +40,30 @@ class Followed {
   std::function<void()> ended_;
 };
 
-// A thread beside training that speaks with those of the other ranks through the store. When one
-// rank notices a failure, the others answer for theirs even while these are stuck in a collective;
-// who does not answer is to blame. The first to notice asks; all get the same verdict.
+// A thread beside training that communicates with those of the other ranks through the store. When
+// one rank notices a failure, these threads answer even for ranks that are stuck in a collective;
+// a rank that does not answer is to blame. The first to notice asks; all get the same verdict.
 //
-// A process whose other threads are stuck for good (in a driver, or in a call to a store whose host
-// is stopped) is ended by a second thread, which calls nothing that could hold it.
+// If a process's other threads are stuck for good (in a driver, or in a call to a store whose host
+// is stopped), a second thread ends it, which makes no call that could block.
 class Watch {
  public:
-  // store: a connection of its own, since a call may be stuck in it. abort: ends what is under way.
+  // store: a separate connection, since a call on it may block. abort: ends running collectives.
   Watch(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
         const Whereabouts& rank0, std::function<void()> abort);
   ~Watch();
 
-  void enter(const Entered& what);  // from now on is_inside
-  void wait(const Entered& what);   // from now on is_waited
+  void enter(const Entered& what);  // sets is_inside
+  void wait(const Entered& what);   // sets is_waited
   void leave(const Entered& what);
   void follow(std::shared_ptr<Followed> followed);
 
-  bool is_alarmed() const;  // somebody has noticed a failure
-  // Who is to blame for the failure of `here`. Takes at most six seconds.
+  bool is_alarmed() const;  // a rank has noticed a failure
+  // Returns which ranks are to blame for the failure of `here`. Takes at most six seconds.
   std::string find_missing(const Entered& here);
   void announce(const std::string& why) noexcept;
-  // Says that this rank leaves, and stays so long for the others to leave too (after a failure: to
-  // have heard the verdict).
+  // Announces that this rank leaves, and waits for the others to leave too (after a failure: until
+  // they know the verdict).
   void leave_with_others(std::chrono::milliseconds within);
 
  private:

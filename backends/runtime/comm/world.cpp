@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Store = c10::intrusive_ptr<c10d::Store>;
 
-constexpr char kOpened[] = "opened";  // empty: all have come; else why not
+constexpr char kOpened[] = "opened";  // empty: all ranks have come; else the reason why not
 constexpr char kHeard[] = "heard";
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -51,7 +51,7 @@ void check_options(const WorldOptions& options) {
                     options.address, ::gai_strerror(code)));
 }
 
-// Whether something listens there.
+// True if a server listens there.
 bool is_listening(const WorldOptions& options) {
   addrinfo hints = {}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -74,8 +74,8 @@ bool is_listening(const WorldOptions& options) {
   return answers;
 }
 
-// A rank 0 that died before it listened is waited for as long as a collective, not longer: TCPStore
-// itself, in LibTorch 2.11, tries for up to twice its timeout.
+// If rank 0 died before it listened, waits as long as for a collective: TCPStore itself, in
+// LibTorch 2.11, tries for up to twice its timeout.
 void wait_for_rank_0(const WorldOptions& options) {
   const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
   while (!is_listening(options)) {
@@ -105,7 +105,7 @@ Store connect(const WorldOptions& options, bool host) {
   }
 }
 
-// What is wrong with those who came, or who did not; empty: nothing.
+// The problem with the ranks that came, or that did not; empty: none.
 std::string roll_call(c10d::Store& store, const WorldOptions& options) {
   const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
   std::vector<int> missing;
@@ -128,14 +128,14 @@ std::string roll_call(c10d::Store& store, const WorldOptions& options) {
                      fmt::join(missing, ", "), options.timeout_seconds);
 }
 
-// Rank 0 waits for all and says whether they came; the others wait for its word.
+// Rank 0 waits for all ranks and publishes the result; the others wait for it.
 void meet(c10d::Store& store, const WorldOptions& options) {
   store.add(fmt::format("claims/{}", options.rank), 1);
   store.set(Inquiry::who_key(options.rank), bytes_of(Whereabouts::own(options.size).pack()));
   std::string problem;
   if (options.rank == 0) {
     problem = roll_call(store, options);
-    store.set(kOpened, bytes_of("." + problem));  // some stores know no empty value
+    store.set(kOpened, bytes_of("." + problem));  // some stores cannot hold an empty value
     const auto deadline = Clock::now() + 1s;
     while (!problem.empty() && Clock::now() < deadline && store.add(kHeard, 0) < options.size - 1)
       std::this_thread::sleep_for(5ms);
@@ -151,7 +151,8 @@ void meet(c10d::Store& store, const WorldOptions& options) {
   if (!problem.empty()) throw CommError("rendezvous failed: " + problem);
 }
 
-// Gloo and the store write to sockets that a dead peer has closed: an error is wanted, no signal.
+// Gloo and the store write to sockets that a dead peer has closed: that must return an error, not
+// raise a signal.
 void ignore_broken_pipes() {
   struct sigaction now = {};
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
@@ -208,8 +209,8 @@ class World::Impl {
         std::make_unique<Watch>(options, connect(options, false), rank0, [this] { abort_all(); });
   }
 
-  // Connections that are closed take what is still under way with them: in good order, ranks wait a
-  // little for each other first. Rank 0 leaves last, with the store.
+  // Closing connections cancels running operations: after success, ranks wait a short time for each
+  // other first. Rank 0, which has the store, leaves last.
   ~Impl() {
     if (!common->watch) return;
     const bool is_alarmed = common->watch->is_alarmed();
@@ -222,7 +223,7 @@ class World::Impl {
       handles.clear();
       groups.clear();
     }
-    const auto stay = is_alarmed ? 1s : 3s;  // the others need no more than the verdict
+    const auto stay = is_alarmed ? 1s : 3s;  // other ranks only need to get the verdict
     common->watch->leave_with_others(common->options.rank == 0 ? stay : 0s);
     common->watch.reset();
   }
@@ -250,7 +251,7 @@ class World::Impl {
 
   std::shared_ptr<Common> common;
   Store store;
-  std::mutex mutex;  // of groups: the watch may abort them
+  std::mutex mutex;  // guards groups: the watch may abort them
   std::vector<std::shared_ptr<Group::Impl>> groups;
   std::vector<std::unique_ptr<Group>> handles;
   int made = 0;
@@ -285,8 +286,8 @@ class World::Impl {
     }
   }
 
-  // Gloo takes its timeout several times over when a rank dies while they connect: then it is left
-  // to itself.
+  // If a rank dies while Gloo connects, it waits for several times its timeout: then its thread is
+  // detached.
   std::unique_ptr<Transport> make_in_time(const TransportOptions& options) {
     std::packaged_task<std::unique_ptr<Transport>()> task(
         [options] { return make_transport(options); });
@@ -299,8 +300,7 @@ class World::Impl {
     return made_one.get();
   }
 
-  // Side by side: who closes one connection may wait for the device, where another one's kernel
-  // runs.
+  // In parallel: closing one connection may wait for the device, where another one's kernel runs.
   void abort_all() {
     std::vector<std::thread> threads;
     {

@@ -7,32 +7,33 @@
 
 namespace orch::train {
 
-// A moment in what a device has been given to do. On a CPU, and unset: it is over.
+// A point in the work queued on a device. On a CPU, and if unset, it is always reached.
 class Moment {
  public:
   Moment() = default;
-  static Moment now(at::Device device);  // of its current stream
+  static Moment now(at::Device device);  // on its current stream
 
-  void wait() const;         // the current stream goes on from there
-  void synchronize() const;  // the caller does
+  void wait() const;         // makes the current stream wait for it
+  void synchronize() const;  // makes the caller wait for it
 
  private:
   class Impl;
   std::shared_ptr<Impl> impl_;
 };
 
-// Copies between a device and host memory, beside what the device computes, in order. On a CPU: at
-// once.
+// Copies between device and host memory, in order, in parallel to the device's computation. On a
+// CPU: done at once.
 class Copies {
  public:
   explicit Copies(at::Device device);
   ~Copies();
 
-  // to = from, when `after` is over. Both stay until it is done, and what is on the host is pinned.
+  // to = from, after `after` is reached. Both must live until it is done, and host memory must be
+  // pinned.
   Moment copy(const at::Tensor& to, const at::Tensor& from, const Moment& after);
-  // What the work gives to the device comes behind the copies so far; gives the moment it is done.
+  // Queues work on the device behind the copies so far; returns the point at which it is done.
   Moment behind(const std::function<void()>& work);
-  // Memory of a tensor that is freed while it is copied stays until it was.
+  // Keeps a tensor's memory until the copies so far are done, even if the tensor is freed.
   void hold(const at::Tensor& tensor) const;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace orch::train {
 
-// A failure whose class the trainer knows: gpu_memory, host_memory, nccl, data, nan, disk, node,
-// bad_exit (see events in core/record/events/collect.h).
+// A failure with a known class: gpu_memory, host_memory, nccl, data, nan, disk, node, bad_exit (see
+// events in core/record/events/collect.h).
 class Failed : public std::runtime_error {
  public:
   Failed(std::string kind, const std::string& message)

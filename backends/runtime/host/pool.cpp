@@ -39,8 +39,8 @@ void HostPool::run(std::int64_t count, const Work& work) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Who comes late finds nothing left, or helps with the round after. What is thrown reaches the
-// caller once nobody uses what it owns any more.
+// A late thread finds no work left, or helps with the next round. An exception reaches the caller
+// only when no thread uses the caller's data any more.
 void HostPool::take_some() {
   for (std::int64_t left; (left = left_--) > 0; ++done_) {
     try {
@@ -52,7 +52,7 @@ void HostPool::take_some() {
   }
 }
 
-// Slices of one piece of work follow each other closely: to fall asleep and wake up takes longer.
+// Slices of one piece of work follow each other closely: sleeping and waking up would take longer.
 bool HostPool::await_round(std::int64_t seen) {
   constexpr std::chrono::milliseconds kAwake{1};
   const auto until = std::chrono::steady_clock::now() + kAwake;

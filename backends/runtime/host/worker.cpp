@@ -8,7 +8,7 @@
 namespace orch::train {
 namespace {
 
-// For tests: as before each collective, and otherwise on every rank.
+// For tests: like the delay before each collective, but different on every rank.
 void delay() {
   static const char* most = std::getenv("ORCH_TEST_JITTER_MS");
   if (!most) return;

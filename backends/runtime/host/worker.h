@@ -10,17 +10,17 @@
 
 namespace orch::train {
 
-// A thread that does what it is given, in order, while who gave it goes on.
+// A thread that executes jobs in order while the caller continues.
 class Worker {
  public:
-  using Ticket = std::uint64_t;  // of what was never given: 0, which is done
+  using Ticket = std::uint64_t;  // 0 for a job that was never given, which counts as done
 
   Worker() = default;
-  ~Worker();  // what has not begun is not done
+  ~Worker();  // jobs that have not begun are dropped
 
   Ticket post(std::function<void()> job);
   bool is_done(Ticket ticket) const;
-  // Throws what a job has thrown; those behind it are not done.
+  // Rethrows a job's exception; the jobs behind it are not executed.
   void wait(Ticket ticket);
 
  private:
@@ -32,7 +32,7 @@ class Worker {
   Ticket posted_ = 0, finished_ = 0;
   std::exception_ptr failure_;
   bool is_over_ = false;
-  std::thread thread_;  // since the first job
+  std::thread thread_;  // created with the first job
 };
 
 }  // namespace orch::train

@@ -15,14 +15,13 @@ struct Pointers {
   Master *exp_avg, *exp_avg_sq;
 };
 
-// kCount numbers that lie in a row, read and written at once.
+// kCount consecutive numbers, read and written at once.
 template <class T, int kCount>
 struct alignas(kCount * sizeof(T)) Row {
   T values[kCount];
 };
 
-// The formula of adamw_kernel.cpp, without contraction, as there: host and device give the same
-// bits.
+// The formula of adamw_kernel.cpp, also without contraction: host and device give the same bits.
 template <int kCount, class Master, class Weight, class Gradient>
 __device__ void update(const Pointers<Master, Weight, Gradient>& at, std::int64_t i,
                        const AdamwFactors& f) {
@@ -50,7 +49,7 @@ __device__ void update(const Pointers<Master, Weight, Gradient>& at, std::int64_
   if (at.weight) *reinterpret_cast<Row<Weight, kCount>*>(at.weight + i) = weight;
 }
 
-// A block for each chunk, four numbers at a time where the chunk begins on a multiple of four.
+// One block per chunk, four numbers at a time if the chunk begins at a multiple of four.
 template <class Master, class Weight, class Gradient>
 __global__ void adamw_kernel(Pointers<Master, Weight, Gradient> at, const std::int64_t* chunks,
                              AdamwFactors decaying, AdamwFactors plain, bool is_aligned) {

@@ -10,14 +10,14 @@
 
 #include "backends/runtime/kernels/simd.h"
 
-// This file is compiled without contraction to fused multiply-adds: vector code, its scalar rest
-// and other processors give the same bits.
+// This file is compiled without contraction to fused multiply-adds, so that vector code, the scalar
+// remainder and all processors give the same bits.
 namespace orch::train {
 namespace {
 
 using c10::BFloat16, c10::Half;
 
-// c10's own conversions have a branch that keeps loops from becoming vectors.
+// c10's own conversions have a branch that prevents vectorisation.
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -28,7 +28,7 @@ ORCH_INLINE float load(Bf16 x) { return std::bit_cast<float>(std::uint32_t{x.bit
 
 ORCH_INLINE void store(float& to, float x) { to = x; }
 ORCH_INLINE void store(Half& to, float x) { to = static_cast<Half>(x); }
-// To nearest, ties to even; a NaN stays one.
+// Rounds to nearest, ties to even; NaN stays NaN.
 ORCH_INLINE void store(Bf16& to, float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const auto rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;

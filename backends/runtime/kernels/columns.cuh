@@ -1,14 +1,14 @@
 #pragma once
 
-// Sums of columns, beside whatever is done with the rows in the same pass.
+// Sums of columns, computed in the same pass as other work on the rows.
 #include <algorithm>
 
 #include "backends/runtime/kernels/device.cuh"
 
 namespace orch::train::cuda {
 
-// A thread has one vector of columns and every gridDim.y * blockDim.y-th row: rows_of(row, column)
-// gives it. Sums come out per block, in a fixed order.
+// Each thread has one vector of columns and every gridDim.y * blockDim.y-th row: rows_of(row,
+// column) returns its values. There is one sum per block, in a fixed order.
 template <class T, class Rows>
 __global__ void columns_kernel(Rows rows_of, float* parts, int rows, int columns) {
   constexpr int kSize = Vector<T>::kSize;
@@ -34,11 +34,11 @@ __global__ void columns_kernel(Rows rows_of, float* parts, int rows, int columns
   }
 }
 
-// to: what the sums are added to; may be undefined.
+// to: tensors to which the sums are added; may be undefined.
 template <class T, class Rows>
 void add_columns(const Rows& rows_of, std::int64_t rows, std::int64_t columns,
                  const at::Tensor& to) {
-  constexpr std::int64_t kSize = Vector<T>::kSize, kBlocks = 132 * 8;  // that make a GPU busy
+  constexpr std::int64_t kSize = Vector<T>::kSize, kBlocks = 132 * 8;  // blocks that fill a GPU
   TORCH_CHECK(columns % kSize == 0, "a width of ", columns, " has no kernel");
   const auto across = (columns / kSize + 31) / 32;
   const auto blocks = std::min(std::max<std::int64_t>(kBlocks / across, 64), (rows + 7) / 8);

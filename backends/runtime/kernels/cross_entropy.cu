@@ -14,13 +14,13 @@ __device__ float power_of_two(float x) {
   return y;
 }
 
-// Adds values to a sum of exponentials relative to the highest so far.
+// Adds values to a sum of exponentials relative to the maximum so far.
 template <int N>
 __device__ void add_exponentials(const float (&values)[N], float& highest, float& sum) {
   float top = highest;
 #pragma unroll
   for (int i = 0; i < N; ++i) top = fmaxf(top, values[i]);
-  if (top == -INFINITY) return;  // padding alone
+  if (top == -INFINITY) return;  // padding only
   if (top > highest) {
     sum *= power_of_two((highest - top) * kLog2e);
     highest = top;
@@ -30,8 +30,8 @@ __device__ void add_exponentials(const float (&values)[N], float& highest, float
   for (int i = 0; i < N; ++i) sum += power_of_two(fmaf(values[i], kLog2e, -less));
 }
 
-// Gives use(at, vector) a thread's vectors of a row: kept ones from shared memory. kAtOnce of them
-// are on their way before it uses one.
+// Calls use(at, vector) for a thread's vectors of a row, which are in shared memory if they were
+// kept. kAtOnce of them are loaded before the first is used.
 template <int kAtOnce, class T, class Use>
 __device__ void each_vector(const T* row, const T* own, int kept, int columns, const Use& use) {
   constexpr int kSize = Vector<T>::kSize;
@@ -48,9 +48,9 @@ __device__ void each_vector(const T* row, const T* own, int kept, int columns, c
   }
 }
 
-// A block has a row. It reads it once, for the sum, and keeps the first `kept` numbers for the
-// gradient; the rest, of a very wide row, it reads again. Where two rows fit, two blocks are side
-// by side with half the registers: one reads while the other writes.
+// One block per row. It reads the row once for the sum, and keeps the first `kept` numbers for the
+// gradient; the rest of a very wide row is read again. If two rows fit, two blocks run side by side
+// with half the registers: one reads while the other writes.
 template <class T, bool kInPairs>
 __global__ void __launch_bounds__(1024, kInPairs ? 2 : 1)
     cross_entropy_kernel(T* logits, const std::int64_t* targets, int columns, int vocab, int kept,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small things that all kernels use.
+// Helper functions of all kernels.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -8,7 +8,7 @@
 
 namespace orch::train::cuda {
 
-// Sixteen bytes of a row: what a thread reads or writes at a time.
+// Sixteen bytes of a row: the unit of a thread's reads and writes.
 template <class T>
 struct alignas(16) Vector {
   static constexpr int kSize = 16 / sizeof(T);
@@ -34,8 +34,8 @@ __device__ inline float warp_max(float x) {
   return x;
 }
 
-// Over all threads of a block of whole warps; everybody gets both sums. parts: 32 in shared memory,
-// not those of the call before, which somebody may still read.
+// Sums over all threads of a block of whole warps; every thread gets both. parts: 32 in shared
+// memory, different from those of the previous call, which other threads may still read.
 __device__ inline float2 block_sum(float2 x, float2* parts) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
   x.x = warp_sum(x.x);
@@ -62,7 +62,7 @@ __device__ inline float block_max(float x) {
 
 inline cudaStream_t stream() { return at::cuda::getCurrentCUDAStream(); }
 
-// to[i][c] += the sum over rows of parts [rows, as many as in to, columns]; three at most.
+// to[i][c] += the sum over rows of parts [rows, sum of the widths in to]; at most three tensors.
 void add_rows(at::TensorList to, const at::Tensor& parts);
 
 }  // namespace orch::train::cuda

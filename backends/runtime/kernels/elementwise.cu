@@ -8,14 +8,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// 16-bit types do not see the difference.
+// The difference is below the precision of 16-bit types.
 template <class T>
 __device__ float sigmoid(float x) {
   if constexpr (sizeof(T) == 2) return __fdividef(1.0f, 1.0f + __expf(-x));
   return 1.0f / (1.0f + expf(-x));
 }
 
-// GELU by its tanh formula is x times sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
+// GELU by its tanh formula equals x times sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
 constexpr float kGelu = 2 * 0.7978845608028654f, kCubic = 0.044715f;
 
 template <class T>
@@ -29,7 +29,7 @@ __device__ float gelu_slope(float x) {
   return share + x * share * (1 - share) * kGelu * (1 + 3 * kCubic * x * x);
 }
 
-// Rows of dy; and what GELU's backward makes of them, which it writes.
+// Reads rows of dy, applies GELU's backward, and writes the result.
 template <class T>
 struct Rows {
   const T* dy;
@@ -42,7 +42,7 @@ struct Rows {
 
 template <class T>
 struct GeluRows {
-  T* d;  // dy, and then dx
+  T* d;  // input dy, output dx
   const T* before;
   std::int64_t columns;
 
@@ -97,7 +97,7 @@ __global__ void dropout_kernel(const T* from, T* to, std::int64_t count, float p
   to[i] = kept ? static_cast<T>(static_cast<float>(from[i]) * keep) : static_cast<T>(0.0f);
 }
 
-// A thread has one vector; the last of them may be shorter.
+// One vector per thread; the last one may be shorter.
 template <class T>
 __global__ void gelu_kernel(const T* before, T* after, std::int64_t count) {
   constexpr int kSize = Vector<T>::kSize;
@@ -117,8 +117,8 @@ __global__ void gelu_kernel(const T* before, T* after, std::int64_t count) {
   store_vector(after + at, vector);
 }
 
-// Gate and factor are neighbours wherever they are: rows do not matter here. A thread has one
-// vector of what SwiGLU gives; the last of them may be shorter.
+// Gates and factors are adjacent everywhere, so rows do not matter here. Each thread has one vector
+// of SwiGLU's output; the last one may be shorter.
 template <class T>
 __global__ void swiglu_kernel(const T* before, T* after, std::int64_t count) {
   constexpr int kSize = Vector<T>::kSize, kHalf = kSize / 2;

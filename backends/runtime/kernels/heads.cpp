@@ -11,8 +11,8 @@
 namespace orch::train {
 namespace {
 
-// A turn per token of each pair. As Hugging Face rounds them: frequencies and angles are fp32,
-// which counts at far positions.
+// Turns per token of each pair. As in Hugging Face: frequencies and angles are rounded to fp32,
+// which matters at distant positions.
 float frequency(const RotaryOptions& options, std::int64_t pair, std::int64_t dim) {
   const auto plain = static_cast<float>(
       1 / std::pow(options.theta, 2 * static_cast<double>(pair) / static_cast<double>(dim)));
@@ -37,7 +37,7 @@ Parts parts_of(const at::Tensor& qkv, const HeadShape& shape) {
           all.select(3, group), all.select(3, group + 1)};
 }
 
-// x: fp32. way: 1, or -1 to rotate back.
+// x: fp32. way: 1 rotates, -1 rotates back.
 at::Tensor rotate(const at::Tensor& x, const RotaryTable& table, double way) {
   if (!table.cos.defined()) return x;
   const auto half = x.size(3) / 2;
@@ -57,7 +57,7 @@ at::Tensor norm_and_rotate(const at::Tensor& x, const RotaryTable& table, const 
   return rotate(wide * rstd_of(wide, epsilon) * weight.to(at::kFloat), table, 1);
 }
 
-// gradient: [samples, heads, seq, dim]. x: what was given; undefined without a norm.
+// gradient: [samples, heads, seq, dim]. x: forward's input; undefined without a norm.
 at::Tensor backward(const at::Tensor& gradient, const at::Tensor& x, const RotaryTable& table,
                     const at::Tensor& weight, const at::Tensor& weight_gradient, double epsilon) {
   const auto dy = rotate(gradient.transpose(1, 2).to(at::kFloat), table, -1);

@@ -4,10 +4,10 @@
 #include "backends/runtime/kernels/device.cuh"
 #include "backends/runtime/kernels/kernels.h"
 
-// Between the QKV product and attention, one pass each way: a token's heads are normed, rotated and
-// laid out, and their gradients are brought back. A block has a token. A thread has two vectors of
-// a head, elements i… and i + dim / 2…, which rotate with each other: threadIdx.x says which i,
-// threadIdx.y which heads. Angles are read once for all of them.
+// One pass between the QKV product and attention, in each direction: a token's heads are
+// normalised, rotated and reordered, and their gradients are transformed back. One block per token.
+// A thread has two vectors of a head, elements i… and i + dim / 2…, which are rotated with each
+// other: threadIdx.x selects i, threadIdx.y the heads. Angles are read once for all heads.
 namespace orch::train::cuda {
 namespace {
 
@@ -20,7 +20,7 @@ struct Layout {
 
 enum Kind { kQuery, kKey, kValue };
 
-// Which head lies at a place of the product.
+// The head at a place of the product's output.
 struct Unit {
   int kind, head;
 };
@@ -61,7 +61,7 @@ struct Pair {
   }
 };
 
-// Of one position; without a table, nothing is turned.
+// The rotation of one position; without a table there is none.
 template <class T>
 struct Angles {
   static constexpr int kSize = Vector<T>::kSize;
@@ -78,7 +78,7 @@ struct Angles {
     load(all_sin + at, sin);
   }
   __device__ static void load(const float* from, float (&to)[kSize]) {
-    constexpr int kEach = kSize < 4 ? kSize : 4;  // at a time
+    constexpr int kEach = kSize < 4 ? kSize : 4;  // elements at a time
     struct alignas(kEach * sizeof(float)) Some {
       float values[kEach];
     };
@@ -89,7 +89,7 @@ struct Angles {
       for (int j = 0; j < kEach; ++j) to[i + j] = some.values[j];
     }
   }
-  // way: 1, or -1 to rotate back.
+  // way: 1 rotates, -1 rotates back.
   __device__ void rotate(Pair<T>& pair, float way) const {
 #pragma unroll
     for (int i = 0; i < kSize; ++i) {
@@ -100,7 +100,7 @@ struct Angles {
   }
 };
 
-// Over the threads that have one head: a power of two, side by side in a warp.
+// Sums over the threads of one head: a power of two, adjacent in a warp.
 __device__ float head_sum(float x) {
   for (int offset = blockDim.x / 2; offset > 0; offset /= 2)
     x += __shfl_xor_sync(0xffffffffu, x, offset);
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads)
   const int half = layout.dim / 2, column = threadIdx.x * kSize, units = layout.units();
   const std::int64_t row = blockIdx.x;
   const Angles<T> angles(cos, sin, row % layout.seq * half + column);
-  // Everybody goes round as often: sums over a head are made by whole warps.
+  // All threads must run the same number of iterations: whole warps compute the sums over heads.
 #pragma unroll 2
   for (int base = 0; base < units; base += blockDim.y) {
     const int place = base + threadIdx.y;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Of q, k or v, with its strides.
+// A pointer to q, k or v, with strides.
 template <class T>
 struct Gradient {
   const T* data;
@@ -155,7 +155,8 @@ struct Gradients3 {
   Gradient<T> q, k, v;
 };
 
-// With norms a block takes every gridDim-th token, and keeps its share of their weights' gradients.
+// With norms a block takes every gridDim-th token, and sums up the gradients of their weights for
+// it.
 template <class T, bool kNorm>
 __global__ void __launch_bounds__(kThreads)
     rotate_backward_kernel(Gradients3<T> gradients, const T* __restrict__ qkv, T* __restrict__ to,
@@ -234,7 +235,7 @@ Layout layout_of(const HeadShape& shape) {
           static_cast<int>(shape.kv_heads), static_cast<int>(shape.dim)};
 }
 
-// Threads of a head, and heads at a time.
+// Threads per head, and number of heads at a time.
 template <class T>
 dim3 threads_of(const HeadShape& shape) {
   const auto lanes = static_cast<unsigned>(shape.dim / 2 / Vector<T>::kSize);
@@ -252,8 +253,8 @@ const T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
 }
 
-// Heads as they are, laid back as the product has them: with the sums of its columns in the same
-// pass.
+// Moves gradients of unrotated heads back to the product's order, with the sums of its columns in
+// the same pass.
 template <class T>
 struct LaidBack {
   Gradients3<T> gradients;
@@ -292,7 +293,8 @@ at::Tensor lay_back(const Heads& gradients, const HeadShape& shape,
 
 }  // namespace
 
-// Whole vectors in each half; with norms, threads of a head that a warp can sum over.
+// Needs whole vectors in each half; with norms, also a number of threads per head that a warp can
+// sum over.
 bool heads_work(const at::Tensor& like, const HeadShape& shape, const HeadNorms& norms) {
   const auto vector = 16 / static_cast<std::int64_t>(like.element_size());
   const auto lanes = shape.dim / 2 / vector;

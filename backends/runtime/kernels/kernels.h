@@ -9,31 +9,31 @@
 #include "backends/runtime/kernels/heads.h"
 #include "backends/runtime/kernels/ops.h"
 
-// What CUDA needs kernels of our own for: operations that ATen does in several passes over memory.
-// 16-bit and fp32 activations, fp32 gradients (or of the activations' type). All run on the current
-// stream, and give the same bits every time.
+// Our own CUDA kernels, for operations that ATen does in several passes over memory. 16-bit and
+// fp32 activations, fp32 gradients (or of the activations' type). All run on the current stream,
+// and give the same bits every time.
 namespace orch::train::cuda {
 
-// gradient += dy' x in fp32, or = where it is the first, from 16-bit factors, in one product.
+// gradient += dy' x in fp32, or = if is_first, from 16-bit factors, in one product.
 void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
                          bool is_first);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
-// Whether the three below can do it: 16-bit types, widths of whole vectors.
+// True if the three functions below support the tensors: 16-bit types, widths of whole vectors.
 bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other);
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-// Bias, if it is defined, and GELU in the product's epilogue.
+// Adds the bias, if it is defined, and applies GELU in the product's epilogue.
 Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-// dx; before: what a GELU was given whose result the product took, and dx is of that. May be
-// undefined.
+// dx; before: the input of a GELU whose output the product took; then dx is the gradient of that.
+// May be undefined.
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
                            const at::Tensor& before);
 at::Tensor gelu(const at::Tensor& before);
-// Written over dy; with the gradient of the bias, if it is defined, in the same pass.
+// Overwrites dy; computes the bias's gradient, if it is defined, in the same pass.
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient);
 at::Tensor swiglu(const at::Tensor& before);
 at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before);
-// x undefined: the sum is the residual.
+// x undefined: the sum equals the residual.
 AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
                    const Dropout& dropout);
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
@@ -45,7 +45,7 @@ void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropou
 void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
                    double scale, const at::Tensor& losses);
 
-// As ops::rotate_heads and its backward, where heads_work() says so.
+// The same as ops::rotate_heads and its backward, if heads_work() is true.
 bool heads_work(const at::Tensor& qkv, const HeadShape& shape, const HeadNorms& norms);
 void rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTable& table,
                   const HeadNorms& norms, const at::Tensor& to);
@@ -54,7 +54,7 @@ at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
                                  const HeadNorms& norms, const HeadNorms& norm_gradients,
                                  const at::Tensor& bias_gradient);
 
-// One step of AdamW on flat buffers, the formula of adamw_kernel.cpp.
+// One step of AdamW on flat buffers, with the formula of adamw_kernel.cpp.
 struct AdamwArguments {
   at::Tensor master;    // fp32, or the 16-bit weights where there are no masters
   at::Tensor weight;    // the 16-bit copy to write; undefined: the master is the weight

@@ -35,7 +35,7 @@ void draw(const at::Tensor& to, float std, const Drawn& drawn) {
   });
 }
 
-// The loss of one row; in place its gradient. fp32 throughout.
+// The loss of one row; replaces the logits by their gradient. fp32 throughout.
 template <class T>
 float row_cross_entropy(T* logits, std::int64_t columns, std::int64_t vocab, std::int64_t target,
                         float scale) {

@@ -11,7 +11,7 @@ namespace {
 // A row is held in registers: each thread has up to N vectors of it.
 struct Shape {
   int threads;
-  int vectors;  // of a row
+  int vectors;  // per row
   int each;     // vectors per thread: 1, 2, 4, 8 or 16
 };
 
@@ -30,14 +30,15 @@ struct Drop {
   std::int64_t first;
 };
 
-// Below, kLayer: a layer norm, else an RMS norm, which has neither mean nor bias.
+// In the functions below, kLayer means a layer norm; else an RMS norm, which has neither mean nor
+// bias.
 template <class T, int N, bool kLayer>
 __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, const T* bias,
                                 T* sum, T* y, float* means, float* rstds, int columns, int vectors,
                                 Drop drop, float epsilon) {
   constexpr int kSize = Vector<T>::kSize;
   const std::int64_t row = blockIdx.x, begin = row * columns;
-  Vector<T> values[N], added[N];  // all on their way before one is used
+  Vector<T> values[N], added[N];  // all loads are issued before the first use
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * blockDim.x;
@@ -97,7 +98,7 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
   }
 }
 
-// Mean and one over the deviation of a row.
+// The mean, and one over the deviation, of a row.
 template <bool kLayer>
 __device__ float2 statistics_of(const float* means, const float* rstds, std::int64_t row,
                                 std::int64_t rows) {
@@ -105,8 +106,8 @@ __device__ float2 statistics_of(const float* means, const float* rstds, std::int
   return make_float2(kLayer ? means[row] : 0, rstds[row]);
 }
 
-// Each block takes every gridDim-th row and keeps its share of the parameters' gradients, and with
-// kSums = 3 of the sums of dx's columns.
+// Each block takes every gridDim-th row and sums up the parameters' gradients for it, and with
+// kSums = 3 the columns of dx.
 template <class T, int N, int kSums>
 __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                                      const float* rstds, const T* residual, T* dx, float* parts,
@@ -137,7 +138,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
   float2 now = statistics_of<kLayer>(means, rstds, blockIdx.x, rows);
   int turn = 0;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
-    Vector<T> next_g[N], next_v[N], next_added[N];  // on their way while this row is done
+    Vector<T> next_g[N], next_v[N], next_added[N];  // prefetched while the present row is processed
     load(row + gridDim.x, next_g, next_v, next_added);
     const float2 next = statistics_of<kLayer>(means, rstds, row + gridDim.x, rows);
     const float mean = now.x, rstd = now.y;
@@ -193,17 +194,17 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
   }
 }
 
-// The same for rows so wide that they would not stay in registers: sums of columns lie in shared
-// memory, where each thread has columns of its own, and the next row is on its way meanwhile.
+// The same for rows that are too wide for registers: sums of columns are in shared memory, where
+// each thread has its own columns, and the next row is prefetched meanwhile.
 constexpr int kWideThreads = 512;
 
 template <class T, int N, bool kLayer>
-__global__ void __launch_bounds__(kWideThreads, N <= 2 ? 2 : 1)  // so that two run at once
+__global__ void __launch_bounds__(kWideThreads, N <= 2 ? 2 : 1)  // allows two blocks at once
     wide_norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                               const float* rstds, const T* residual, T* dx, float* parts,
                               std::int64_t rows, int columns, int vectors) {
   constexpr int kSize = Vector<T>::kSize, kPlanes = kSize / 4, kSums = kLayer ? 2 : 1;
-  // Four numbers of every vector side by side, then the next four: no two threads on one bank.
+  // Interleaved in units of four numbers, so that no two threads use the same bank.
   extern __shared__ float4 shared[];
   __shared__ float2 parts_of_row[2][32];
   const auto sums_of = [&](int plane, int vector) -> float4& {
@@ -374,7 +375,7 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
   at::Tensor parts;
   ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
-      if (bytes + 1024 > 48 * 1024)  // with what is shared besides
+      if (bytes + 1024 > 48 * 1024)  // including other shared memory
         C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(bytes)));
       // As many blocks as run at once: one more would begin when all others have ended.

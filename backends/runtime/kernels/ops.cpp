@@ -12,20 +12,20 @@ namespace orch::train::ops {
 namespace {
 
 // On the CPU, 16-bit types are computed in fp32 and rounded: LibTorch 1.13 has no fast products for
-// them there, and for fp16 none at all.
+// them there, and none at all for fp16.
 bool is_emulated(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() != at::kFloat; }
 at::Tensor wide(const at::Tensor& x) { return is_emulated(x) ? x.to(at::kFloat) : x; }
 at::Tensor narrow(const at::Tensor& x, const at::Tensor& like) { return x.to(like.scalar_type()); }
 
 #ifdef ORCH_CUDA
-// GELU and its slope within a product save passes over memory and cost the product a share of its
-// time: more than the passes, where each number of it is a long sum. (An H200 has both alike at
-// 2048 numbers; a layer of 8192, shared by eight, gains 4 %.)
+// GELU and its derivative within a product save passes over memory but slow down the product, by
+// more than the passes if each of its sums is long. (On an H200 both are equal at 2048 addends; a
+// layer of 8192, shared by eight ranks, gains 4 %.)
 constexpr std::int64_t kLongSum = 4096;
 bool has_gelu_within(const at::Tensor& factor) { return factor.size(1) < kLongSum; }
 #endif
 
-// Every other column is a gate.
+// Odd and even columns: gates and factors.
 struct GateAndUp {
   at::Tensor gate, up;
 };
@@ -40,7 +40,7 @@ at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before) {
 #endif
   const auto [gate, up] = gate_and_up(before);
   const auto d = wide(dy), share = at::sigmoid(gate), silu = gate * share;
-  const auto slope = share * (1 + gate - silu);  // of silu
+  const auto slope = share * (1 + gate - silu);  // derivative of silu
   return narrow(at::stack({d * up * slope, d * silu}, 2).view(before.sizes()), before);
 }
 
@@ -50,7 +50,7 @@ Normed rms_norm(const at::Tensor& x, const NormWeights& weights) {
   return {narrow(v * rstd * wide(weights.weight), x), {}, rstd};
 }
 
-// Of x and of the weight.
+// Gradients of x and of the weight.
 std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& dy, const at::Tensor& x,
                                                      const at::Tensor& rstd,
                                                      const at::Tensor& weight) {
@@ -225,7 +225,7 @@ at::Tensor row_statistics(const at::Tensor& logits, const at::Tensor& targets, s
   const auto like = logits.options().dtype(at::kFloat);
   auto out = at::zeros({logits.size(0), 3}, like);
   out.select(1, 0).fill_(-INFINITY);
-  if (count == 0) return out;  // padding alone
+  if (count == 0) return out;  // padding only
   const auto words = logits.narrow(1, 0, count).to(at::kFloat);
   const auto highest = std::get<0>(words.max(1));
   const auto others = targets.lt(0).logical_or(targets.ge(count));
@@ -239,7 +239,7 @@ at::Tensor row_statistics(const at::Tensor& logits, const at::Tensor& targets, s
 at::Tensor cross_entropy_from(const at::Tensor& all, const at::Tensor& logits,
                               const at::Tensor& targets, std::int64_t count, double scale) {
   const auto highest = std::get<0>(all.select(2, 0).max(0));
-  // A rank without words has exp(-inf) = 0 times 0.
+  // On a rank without vocabulary this is exp(-inf) = 0 times 0.
   const auto sum = all.select(2, 1).mul(at::sub(all.select(2, 0), highest).exp_()).sum(0);
   const auto losses = at::log(sum).add_(highest).sub_(all.select(2, 2).sum(0));
   if (scale == 0) return losses;
@@ -257,7 +257,7 @@ at::Tensor cross_entropy_from(const at::Tensor& all, const at::Tensor& logits,
 
 void add_embedding_gradient(const at::Tensor& gradient, const at::Tensor& dy,
                             const at::Tensor& tokens) {
-  if (dy.is_cuda()) {  // sorted, not atomic: the same to the bit every time
+  if (dy.is_cuda()) {  // sorted, not atomic: bitwise reproducible
     gradient.add_(
         at::embedding_dense_backward(dy.to(at::kFloat), tokens, gradient.size(0), -1, false));
     return;

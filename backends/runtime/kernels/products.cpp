@@ -14,14 +14,15 @@
 
 #include "backends/runtime/kernels/kernels.h"
 
-// Products of 16-bit factors by cublasLt: with an fp32 sum that is added to, with bias, GELU or its
-// slope in the epilogue, and with the algorithm that was fastest when a shape was first met.
+// Products of 16-bit factors by cublasLt: accumulating into fp32, with bias, GELU or its derivative
+// in the epilogue, and with the algorithm that was the fastest when a shape first occurred.
 namespace orch::train::cuda {
 namespace {
 
 constexpr std::size_t kWorkspace = 32 << 20;
-constexpr std::uint32_t kAlignment = 16;      // bytes, of every factor and sum
-constexpr std::size_t kMostKept = 256 << 20;  // of a sum, while algorithms are tried on it
+constexpr std::uint32_t kAlignment = 16;      // bytes, for every factor and sum
+constexpr std::size_t kMostKept = 256 << 20;  // bytes of the sum that are saved while algorithms
+                                              // are tried
 constexpr std::int64_t kWidened = 8 << 20;    // elements
 
 void check(cublasStatus_t status, const char* doing) {
@@ -41,7 +42,7 @@ cudaDataType type_of(const at::Tensor& tensor) {
   }
 }
 
-// D = A' or A times B' or B, in cublasLt's column-major words.
+// D = A' or A times B' or B, in cublasLt's column-major notation.
 struct Product {
   cublasOperation_t a_op, b_op;
   std::int64_t m, n, k;
@@ -61,7 +62,7 @@ struct Plan {
   cublasLtMatmulDesc_t description = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   Algorithm algorithm;
-  std::vector<Algorithm> others;  // not yet tried
+  std::vector<Algorithm> others;  // not tried yet
 };
 
 template <class T>
@@ -77,14 +78,14 @@ cublasLtMatrixLayout_t layout(cudaDataType type, std::int64_t rows, std::int64_t
   return out;
 }
 
-// What cublasLt proposes, the likely fastest first.
+// cublasLt's proposals, the likely fastest first.
 std::vector<Algorithm> proposals(cublasLtHandle_t handle, const Plan& plan, std::size_t workspace) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "preference");
   check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &workspace, sizeof workspace),
         "workspace");
-  // Nobody's place in memory may choose another algorithm.
+  // The alignment of the actual pointers must not affect the choice of the algorithm.
   for (const auto who :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -123,12 +124,12 @@ Plan make_plan(cublasLtHandle_t handle, const Product& product) {
   if (plan.others.empty()) throw std::runtime_error("cublasLt: no algorithm for a product");
   plan.algorithm = plan.others.front();
   plan.others.erase(plan.others.begin());
-  // Without a workspace there is nothing to clear first, which costs as much as a small kernel.
+  // Algorithms without a workspace need no clearing, which costs as much as a small kernel.
   for (const auto& other : proposals(handle, plan, 0)) plan.others.push_back(other);
   return plan;
 }
 
-// Plans live as long as the program: there are a few per model.
+// Plans are never freed: there are only a few per model.
 Plan& plan_of(cublasLtHandle_t handle, const Product& product) {
   static std::mutex mutex;
   static std::map<Product, Plan> plans;
@@ -144,7 +145,7 @@ void* workspace() {
   return bytes.data_ptr();
 }
 
-// One product, ready to be done by any algorithm.
+// One product with all arguments, for any algorithm.
 struct Call {
   cublasLtHandle_t handle;
   const Plan& plan;
@@ -170,19 +171,20 @@ float milliseconds(const Call& call, const Algorithm& algorithm) {
   return begin.elapsed_time(end) / kTimes;
 }
 
-// What a product gives, a number for each row of it. Undefined: the algorithm cannot do it.
+// The bits of a product's result, a number for each row. Undefined: the algorithm does not support
+// it.
 at::Tensor bits_of(const Call& call, const Algorithm& algorithm, const at::Tensor& kept) {
   if (kept.defined()) call.d.copy_(kept);
   if (call(algorithm) != CUBLAS_STATUS_SUCCESS) return {};
   const auto bits = call.d.view(call.d.element_size() == 4 ? at::kInt : at::kShort);
-  std::vector<at::Tensor> sums;  // some rows at a time: they are widened for it
+  std::vector<at::Tensor> sums;  // by groups of rows, to limit memory for the wider type
   for (const auto& rows : bits.split(std::max<std::int64_t>(1, kWidened / bits.size(1))))
     sums.push_back(at::sum(rows, {1}, false, at::kLong));
   return at::cat(sums);
 }
 
-// The fastest of those that give the same bits as the first: results do not depend on what a
-// machine was busy with when they were timed.
+// The fastest algorithm among those that give the same bits as the first: results do not depend on
+// the machine's load during timing.
 Algorithm fastest(const Call& call) {
   auto best = call.plan.algorithm;
   if (call.beta != 0 && call.d.nbytes() > kMostKept) return best;

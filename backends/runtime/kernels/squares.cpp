@@ -10,12 +10,12 @@
 namespace orch::train::squares {
 namespace {
 
-// Squares of up to 32 bits are exact in double.
+// Squares of types up to 32 bits are exact in double.
 ORCH_INLINE double square(double x) { return x * x; }
 ORCH_INLINE double square_of(float x) { return square(x); }
 ORCH_INLINE double square_of(at::BFloat16 x) { return square(static_cast<float>(x)); }
 ORCH_INLINE double square_of(at::Half x) { return square(static_cast<float>(x)); }
-ORCH_INLINE double square_of(double sum) { return sum; }  // already one
+ORCH_INLINE double square_of(double sum) { return sum; }  // already squared
 
 template <class T>
 ORCH_INLINE double in_lanes(const T* from, std::int64_t count) {

@@ -16,7 +16,7 @@ __device__ double square_of(double sum) {
   return sum;
 }
 
-// A block has a chunk, a thread some of its lanes.
+// One block per chunk, some of its lanes per thread.
 template <class T>
 __global__ void in_lanes(const T* from, std::int64_t count, std::int64_t chunk, double* sums) {
   __shared__ double lanes[kLanes];

@@ -9,16 +9,16 @@
 
 namespace orch::train {
 
-// A file that grows by whole records: each is one write(), so that neither another thread nor a
-// kill comes in between. A disk that is full does not end a training: what is lost is told once on
-// stderr. Safe on several threads.
+// A file of whole records: each is written by one write(), so that neither another thread nor a
+// kill can split it. A full disk does not end a training: lost records are reported once on stderr.
+// Thread-safe.
 class AppendFile {
  public:
-  AppendFile() = default;                     // takes everything and keeps nothing
+  AppendFile() = default;                     // discards all records
   explicit AppendFile(const fs::path& path);  // throws Failed ("disk")
 
   bool is_open() const { return file_.is_open(); }
-  // false: not, or not all of it.
+  // false: lost, completely or in part.
   bool write(std::string_view record);
 
  private:

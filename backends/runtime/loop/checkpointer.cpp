@@ -44,7 +44,7 @@ std::vector<CheckpointOutcome> Checkpointer::take_outcomes() {
 
 Status Checkpointer::finish() {
   if (writing_.valid()) collect();
-  // Ranks that were late may have begun it once more: a full disk needs the room.
+  // Late ranks may have started it again: remove it, because a full disk needs the space.
   if (!last_ && options_.rank == 0)
     checkpoint::remove_leftovers(folder_, last_step_ + 1,
                                  checkpoint::attempt_token(options_.attempt));

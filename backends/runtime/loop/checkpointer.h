@@ -9,36 +9,36 @@
 
 namespace orch::train {
 
-// How a checkpoint ended: for the event, or for the log if it failed. Of a rank other than 0: how
-// its share did; only rank 0 knows of the whole.
+// The result of a checkpoint: for the event, or for the log if it failed. On ranks other than 0 it
+// is that of their own share; only rank 0 knows about the whole.
 struct CheckpointOutcome {
   checkpoint::Facts facts;
   Status status;
 };
 
-// Writes checkpoints in the background while training goes on, one at a time. One that fails (a
-// full disk) ends nothing: it is told, and those that are there stay.
+// Writes checkpoints in the background while training continues, one at a time. A failure (such as
+// a full disk) does not end the training: it is reported, and existing checkpoints are kept.
 class Checkpointer {
  public:
-  // options.give_up is asked beside our own reasons, in the thread that writes.
+  // options.give_up is checked in addition to our own conditions, in the writing thread.
   Checkpointer(fs::path folder, checkpoint::WriteOptions options);
-  ~Checkpointer();  // abandons what is being written
+  ~Checkpointer();  // abandons a checkpoint that is being written
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  // Starts to write; if the one before is still being written, waits for it first.
+  // Starts writing; waits for the previous checkpoint first.
   void save(checkpoint::Facts facts, checkpoint::Saved saved);
 
-  // Those that ended since the last call, oldest first. Does not wait.
+  // The checkpoints completed since the last call, oldest first. Does not wait.
   std::vector<CheckpointOutcome> take_outcomes();
 
-  // Waits for the last one; its error, if it failed.
+  // Waits for the last checkpoint; returns its error, if it failed.
   Status finish();
 
   bool is_writing() const { return writing_.valid(); }
 
  private:
-  void collect();  // the one that is being written, waiting for it
+  void collect();  // waits for the one being written
 
   fs::path folder_;
   checkpoint::WriteOptions options_;

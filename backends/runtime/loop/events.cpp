@@ -21,8 +21,8 @@ std::string log_line(const StepEvent& from) {
 
 Events::Events(const fs::path& attempt) : file_(attempt / "events.jsonl") {}
 
-// Whatever a message holds becomes UTF-8; NaN and infinity become null. After half a line a new one
-// begins, so that only one is lost.
+// Messages are converted to valid UTF-8; NaN and infinity become null. After an incomplete line a
+// new one begins, so that only one is lost.
 void Events::write(const char* event, const nlohmann::ordered_json& fields) {
   nlohmann::ordered_json json{{"event", event}, {"time", SystemClock().now()}};
   json.update(fields);

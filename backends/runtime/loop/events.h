@@ -10,7 +10,8 @@
 
 namespace orch::train {
 
-// Of one step; by the names of core/record/events/collect.h. For the log alone: the last five.
+// The values of one step, by the names of core/record/events/collect.h. The last five are only for
+// the log.
 struct StepEvent {
   std::int64_t step = 0;
   double loss = 0;
@@ -24,31 +25,31 @@ struct StepEvent {
   bool skipped = false;
   std::uint64_t communicated_bytes = 0;
   std::optional<double> bubble = {};
-  std::int64_t steps = 0;    // of the run
-  std::int64_t samples = 0;  // so far
+  std::int64_t steps = 0;    // of the whole run
+  std::int64_t samples = 0;  // trained on so far
   std::int64_t global_batch = 0;
-  std::int64_t skipped_steps = 0;  // since the last line
+  std::int64_t skipped_steps = 0;  // since the last log line
   double tflops = 0;               // per GPU
 };
 
-// The line that Megatron-DeepSpeed writes for an iteration, so that tools for its logs read ours:
-// " iteration        5/      50 | consumed samples: … | … |", without a line break.
+// A line in the format of Megatron-DeepSpeed, so that tools for its logs can read ours: " iteration
+// 5/      50 | consumed samples: … | … |", without a line break.
 std::string log_line(const StepEvent& from);
 
-// <attempt>/events.jsonl as core/record/events/collect.h describes it. Numbers that are not finite
-// are written as null. Safe on several threads: checkpoints end in the background.
+// <attempt>/events.jsonl as described in core/record/events/collect.h. Numbers that are not finite
+// are written as null. Thread-safe: checkpoints end in the background.
 class Events {
  public:
-  Events() = default;                        // of the ranks that say nothing
+  Events() = default;                        // for ranks that write no events
   explicit Events(const fs::path& attempt);  // throws Failed ("disk")
 
-  // A line: the event's name, the time, and its fields.
+  // Writes a line: the event's name, the time, and its fields.
   void write(const char* event, const nlohmann::ordered_json& fields);
   void step(const StepEvent& event);
 
  private:
   AppendFile file_;
-  std::atomic<bool> torn_ = false;  // the last line is half
+  std::atomic<bool> torn_ = false;  // the last line is incomplete
 };
 
 }  // namespace orch::train

@@ -25,7 +25,8 @@
 namespace orch::train {
 namespace {
 
-// On CUDA these steps of an attempt are taken apart, by events: after the first allocations.
+// On CUDA these steps of an attempt are profiled, with events: they come after the first
+// allocations.
 constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
@@ -56,7 +57,7 @@ class Loop {
   bool phase_ends() const;
   bool step();
   struct Shared {
-    double peak = 0, communicated = 0, idle = 0;  // idle: a share of the step
+    double peak = 0, communicated = 0, idle = 0;  // idle: share of the step
   };
   Shared share();
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
@@ -74,22 +75,23 @@ class Loop {
   const Job& job_;
   World& world_;
   Events& events_;
-  double context_bytes_;  // of the process before there is a model
+  double context_bytes_;  // memory of the process before the model exists
   Profile profile_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<TensorBoard> board_;
   Checkpointer checkpointer_;
   std::unique_ptr<data::Dataset> train_data_, held_out_;
-  std::int64_t steps_;                                   // of the run
+  std::int64_t steps_;                                   // of the whole run
   std::int64_t step_ = 0;                                // the last one done
-  std::int64_t begun_at_ = 0;                            // of this attempt
-  std::int64_t saved_at_ = -1;                           // the last one saved
+  std::int64_t begun_at_ = 0;                            // the step at which this attempt began
+  std::int64_t saved_at_ = -1;                           // the last step saved
   std::int64_t consumed_ = 0;                            // samples
-  std::int64_t skipped_ = 0;                             // since the last line of the log
-  std::uint64_t own_bytes_ = 0;                          // given to collectives outside of steps
-  std::optional<double> idle_share_;                     // of the last step that was measured
-  std::chrono::steady_clock::time_point last_end_ = {};  // of a step, or of what came between two
-  double measured_seconds_ = 0;                          // of the profiled steps
+  std::int64_t skipped_ = 0;                             // since the last log line
+  std::uint64_t own_bytes_ = 0;                          // passed to collectives outside of steps
+  std::optional<double> idle_share_;                     // of the last measured step
+  std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of the work between
+                                                         // two steps
+  double measured_seconds_ = 0;                          // total of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
 
@@ -120,7 +122,8 @@ Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events
 void Loop::resume() {
   const auto& init = config_.training.init;
   const auto newest = [folder = job_.checkpoints()] { return checkpoint::open_latest(folder); };
-  // Beginning anew would train for days what is already there, and remove it in the end.
+  // Starting from the beginning would repeat days of training, and finally remove the old
+  // checkpoints.
   const auto otherwise =
       fmt::format("restore one, or move {} away to start from step 1", job_.checkpoints().string());
   if (const auto reader = find_checkpoint(world_, newest, otherwise)) {
@@ -158,13 +161,13 @@ void Loop::tell_start() const {
                           {"effective", effective}});
 }
 
-// The next job of a ramp-up goes on, on more nodes.
+// True if the next job of a ramp-up continues, on more nodes.
 bool Loop::phase_ends() const {
   return !job_.last_phase && config_.batch_at(consumed_) > job_.last_batch;
 }
 
-// From the end of the step before to the end of this one: what a device still does when a step
-// returns is in the next one's time.
+// The time is measured from the end of the previous step: device work that is still running when a
+// step returns counts for the next one.
 bool Loop::step() {
   const auto number = step_ + 1, of_attempt = number - begun_at_;
   const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
@@ -185,15 +188,15 @@ bool Loop::step() {
     ++measured_steps_;
   }
   if (due(config_.training.log_every) || step_ == steps_) tell_step(batch, result, seconds);
-  if (of_attempt == kLastProfiled) tell_profile();  // a run that never ends has one, too
+  if (of_attempt == kLastProfiled) tell_profile();  // a run that never ends has a profile, too
   return result.stop;
 }
 
-// Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given
-// to collectives outside of steps is not counted.
+// Maximum over ranks for memory and bytes, mean for idle time. Bytes outside of steps are not
+// counted.
 Loop::Shared Loop::share() {
   const auto before = world_.bytes();
-  if (world_.size() == 1)  // without waiting for the device
+  if (world_.size() == 1)  // avoids waiting for the device
     return {static_cast<double>(peak_memory_bytes(world_.device())),
             static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
   const auto like = at::TensorOptions().dtype(at::kDouble);
@@ -248,12 +251,12 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
                           {"step_seconds", seconds}});
 }
 
-// So that what it still does of the last step is not counted as another's.
+// The device's remaining work on the last step must not be counted elsewhere.
 void Loop::wait_for_device() const {
   at::zeros({1}, at::TensorOptions().device(world_.device())).item<float>();
 }
 
-// Always the same samples: losses of different steps compare.
+// The samples are always the same, so that losses of different steps can be compared.
 void Loop::evaluate() {
   const auto count = config_.training.evaluate_batches * config_.batch.global_batch;
   const double loss = engine_->evaluate(*held_out_, 0, count);
@@ -265,7 +268,7 @@ void Loop::evaluate() {
 }
 
 void Loop::save() {
-  if (world_.is_alone()) return;  // of a slice nothing is worth keeping
+  if (world_.is_alone()) return;  // the state of a slice is useless
   wait_for_writers();
   world_.check();
   checkpoint::Facts facts;
@@ -284,7 +287,7 @@ void Loop::save() {
   if (reads) wait_for_writers();
 }
 
-// Until no rank is writing any more.
+// Waits until no rank is writing any more.
 void Loop::wait_for_writers() {
   wait_while(world_, [&] {
     tell_checkpoints();
@@ -316,7 +319,7 @@ void Loop::tell_profile() {
     memory["driver context"] = context_bytes_;
   else
     memory["peak on the host"] = static_cast<double>(peak_memory_bytes(at::kCPU));
-  // Seconds of a step and bytes, by the estimator's names.
+  // Seconds per step and bytes, by the estimator's names.
   events_.write("profile", {{"step", step_}, {"time_items", times}, {"memory_items", memory}});
 }
 
@@ -326,9 +329,9 @@ void Loop::finish() {
   wait_for_writers();
   const auto status = checkpointer_.finish();
   tell_checkpoints();
-  // Where any rank failed rank 0 did too, and knows the cause; the others hear it from there.
+  // If any rank failed, so did rank 0, which knows the cause; the others get it from there.
   if (!status && is_first()) throw Failed("disk", text(status.error()));
-  world_.world().barrier();  // nobody leaves before the checkpoint is whole
+  world_.world().barrier();  // no rank leaves before the checkpoint is complete
   world_.check();
   if (is_first()) events_.write("end", {{"step", step_}});
 }

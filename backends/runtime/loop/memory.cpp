@@ -10,7 +10,7 @@
 namespace orch::train {
 namespace {
 
-// Of /proc/self/status.
+// A value of /proc/self/status.
 std::int64_t status_bytes(const char* key) {
   const auto status = read_file("/proc/self/status");
   return status ? static_cast<std::int64_t>(kilobytes(*status, key).value_or(0)) : 0;
@@ -19,7 +19,7 @@ std::int64_t status_bytes(const char* key) {
 #ifdef ORCH_CUDA
 auto reserved(at::Device device) {
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
-  return stats.reserved_bytes[0];  // [0]: of all pools
+  return stats.reserved_bytes[0];  // [0]: total of all pools
 }
 #endif
 

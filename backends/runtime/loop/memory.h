@@ -7,12 +7,12 @@
 
 namespace orch::train {
 
-// On the CPU: of this process, as the kernel counts it. On CUDA: what LibTorch's allocator took
-// from that device. 0 if nobody can tell.
+// On the CPU: of this process, as counted by the kernel. On CUDA: reserved by LibTorch's allocator
+// on that device. 0 if unknown.
 std::int64_t peak_memory_bytes(at::Device device);
 std::int64_t current_memory_bytes(at::Device device);
 
-// "cpu", or what the driver calls it.
+// "cpu", or the driver's name.
 std::string device_name(at::Device device);
 
 }  // namespace orch::train

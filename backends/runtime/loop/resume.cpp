@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kLongestPause(500);
 
-// On a thread that nobody has to wait for: another rank may die meanwhile.
+// In a thread that can be abandoned: another rank may die meanwhile.
 std::future<checkpoint::Latest> begin(std::function<checkpoint::Latest()> look) {
   std::packaged_task<checkpoint::Latest()> task(std::move(look));
   auto found = task.get_future();
@@ -27,7 +27,7 @@ std::future<checkpoint::Latest> begin(std::function<checkpoint::Latest()> look) 
   return found;
 }
 
-// The first rank's text, on all.
+// Broadcasts the first rank's text.
 std::string shared(World& world, const std::string& text) {
   const auto whole = at::TensorOptions().device(world.device());
   const auto size = at::full({1}, static_cast<std::int64_t>(text.size()), whole.dtype(at::kLong));
@@ -45,7 +45,7 @@ std::string shared(World& world, const std::string& text) {
   return {static_cast<const char*>(here.data_ptr()), static_cast<std::size_t>(here.numel())};
 }
 
-// Of the sizes and checksums of all its files, among other things.
+// Covers the sizes and checksums of all its files, among other things.
 std::string sum_of_manifest(const fs::path& checkpoint) {
   const auto text = read_file(checkpoint / "checkpoint.json");
   return text ? checkpoint::hex(checkpoint::checksum(*text)) : "";
@@ -84,7 +84,8 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world,
   const auto path = shared(world, found.reader ? found.path.string() : "");
   const auto sum = shared(world, found.reader ? sum_of_manifest(found.path) : "");
   if (looks || path.empty()) return std::move(found.reader);
-  // Rank 0 has read all of it and compared checksums: here it need only be the same checkpoint.
+  // Rank 0 has read all of it and verified checksums: the others only check that it is the same
+  // checkpoint.
   auto opened = checkpoint::Reader::open(path, /*checksums=*/false);
   const auto why = !opened                        ? text(opened.error())
                    : sum_of_manifest(path) != sum ? path + ": its checkpoint.json differs"

@@ -9,14 +9,14 @@
 
 namespace orch::train {
 
-// Until is_busy() of no rank is true. Whoever worked alone would keep the others in a collective
-// until that counts as stuck.
+// Returns when is_busy() is false on all ranks. Waits in short collectives: a rank that worked
+// alone would keep the others in one until it counts as stuck.
 void wait_while(World& world, const std::function<bool()>& is_busy);
 
-// The first rank looks, which may read every byte of it for hours; the others open what it found.
-// Ranks whose file systems differ would each train on without a message. None if there is no
-// checkpoint; throws Failed if there are some and none can be read, with `otherwise` as the next
-// step.
+// The first rank searches, which may take hours if it reads every byte; the others open what it
+// found. Without this, ranks with different file systems would silently train from different
+// states. Nothing if there is no checkpoint; throws Failed if there are some and none can be read,
+// with `otherwise` as the next step.
 std::optional<checkpoint::Reader> find_checkpoint(World& world,
                                                   std::function<checkpoint::Latest()> look,
                                                   std::string_view otherwise);

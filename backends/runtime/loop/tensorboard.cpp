@@ -22,7 +22,7 @@ constexpr auto kTable = [] {
   return table;
 }();
 
-// TFRecord keeps its checksums rotated and shifted, so that a record within a record is no trouble.
+// TFRecord stores checksums rotated and offset, so that a record within a record is not misread.
 std::uint32_t masked_crc(std::string_view data) {
   return std::rotr(crc32c(data), 15) + 0xa282ead8u;
 }
@@ -33,7 +33,7 @@ void put_little_endian(std::string& to, T number) {
     to.push_back(static_cast<char>((number >> (8 * i)) & 0xff));
 }
 
-// Protobuf: a field is its number and wire type, then the value.
+// Protobuf encoding: a field is its number and wire type, then the value.
 void put_varint(std::string& to, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) to.push_back(static_cast<char>(0x80 | (number & 0x7f)));
   to.push_back(static_cast<char>(number));
@@ -50,7 +50,7 @@ void put_float(std::string& to, unsigned field, float number) {
   put_varint(to, field << 3 | 5);
   put_little_endian(to, std::bit_cast<std::uint32_t>(number));
 }
-void put_text(std::string& to, unsigned field, std::string_view text) {  // messages too
+void put_text(std::string& to, unsigned field, std::string_view text) {  // also for messages
   put_varint(to, field << 3 | 2);
   put_varint(to, text.size());
   to.append(text);
@@ -71,7 +71,7 @@ TensorBoard::TensorBoard(const fs::path& attempt) {
   if (error) throw Failed("disk", file_error(folder, "create", error.value()).text());
   file_ = std::make_unique<AppendFile>(folder / fmt::format("events.out.tfevents.{:010.0f}.{}.orch",
                                                             SystemClock().now(), host_name()));
-  std::string event;  // the first one names the format
+  std::string event;  // the first event names the format
   put_double(event, 1, SystemClock().now());
   put_text(event, 3, "brain.Event:2");
   write(event);
@@ -94,7 +94,7 @@ void TensorBoard::scalars(std::int64_t step,
 }
 
 // TFRecord: length, its checksum, data, its checksum. A reader stops at a broken record, so after
-// half a one nothing is written any more.
+// an incomplete one nothing more is written.
 void TensorBoard::write(const std::string& event) {
   if (!file_) return;
   std::string record;

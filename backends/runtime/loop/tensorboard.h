@@ -15,10 +15,10 @@ namespace orch::train {
 // is TensorFlow's: records with checksums, each a protobuf `Event`.
 class TensorBoard {
  public:
-  TensorBoard() = default;                        // of the ranks that say nothing
+  TensorBoard() = default;                        // for ranks that write no curves
   explicit TensorBoard(const fs::path& attempt);  // throws Failed ("disk")
 
-  // One point of each curve: "loss", "learning_rate", "gradient_norm", "tokens_per_second",
+  // Adds one point to each curve: "loss", "learning_rate", "gradient_norm", "tokens_per_second",
   // "step_seconds", "evaluation_loss".
   void scalars(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
 
@@ -28,7 +28,7 @@ class TensorBoard {
   std::unique_ptr<AppendFile> file_;
 };
 
-// Castagnoli's CRC of 32 bits, as in iSCSI.
+// Castagnoli's 32-bit CRC, as in iSCSI.
 std::uint32_t crc32c(std::string_view data);
 
 }  // namespace orch::train

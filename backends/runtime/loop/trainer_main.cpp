@@ -51,7 +51,7 @@ std::optional<Job> parse(int argc, char** argv) {
   return job;
 }
 
-// The ranks of a machine share its cores. Under SLURM each has its own already.
+// Divides a machine's cores among its ranks. Under SLURM each rank already has its own.
 void share_cores(int ranks) {
   if (!variable("OMP_NUM_THREADS").empty()) return;
   cpu_set_t mine;
@@ -59,7 +59,7 @@ void share_cores(int ranks) {
   if (::sched_getaffinity(0, sizeof mine, &mine) == 0) cores = CPU_COUNT(&mine);
   const int threads = std::max(1, variable("SLURM_PROCID").empty() ? cores / ranks : cores);
   at::set_num_threads(threads);
-  // OpenBLAS has threads of its own.
+  // OpenBLAS has its own threads.
   if (auto* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
     reinterpret_cast<void (*)(int)>(set)(threads);
 }
@@ -72,7 +72,7 @@ void choose_device([[maybe_unused]] int& local_rank) {
   local_rank %= count;
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
   c10::cuda::set_device(device.index());
-  at::empty({1}, at::TensorOptions().device(device));  // the allocator exists from now on
+  at::empty({1}, at::TensorOptions().device(device));  // creates the allocator
 #else
   throw Failed("bad_exit",
                "this trainer was built for the CPU: build one with backends/build cuda");
@@ -85,7 +85,7 @@ void mark_finished(const fs::path& attempt) {
   if (!file) throw Failed("disk", (attempt / "finished").string() + ": cannot be written");
 }
 
-// The exception at hand, as one whose class is known.
+// Converts the current exception to a Failed with a class.
 Failed failure_at_hand() {
   try {
     throw;
@@ -104,22 +104,22 @@ Failed failure_at_hand() {
   }
 }
 
-// Ranks that only lost another one say so in the log; two of them in the events too, for the first
-// may be the one that is gone.
+// Ranks that only lost another one report that in the log; two of them also in the events, because
+// the first may be the one that is gone.
 void report(const Failed& failure, const WorldOptions& options, const Job& job) {
   fmt::print(stderr, "rank {}: {}: {}\n", options.rank, failure.kind(), failure.what());
   std::fflush(stderr);
   if (options.rank > 1 && failure.kind() == "nccl" && !options.alone) return;
   try {
     Events(job.attempt).write("failed", {{"class", failure.kind()}, {"message", failure.what()}});
-  } catch (const std::exception&) {  // the disk that is full, perhaps
+  } catch (const std::exception&) {  // possibly because the disk is full
   }
 }
 
-// What nobody can catch (thrown by a thread, or while another exception is on its way) is told like
-// any other failure.
+// Uncatchable exceptions (of a thread, or during another exception) are reported like any other
+// failure.
 void report_before_terminating(const WorldOptions& options, const Job& job) {
-  static const auto& rank = *new WorldOptions(options);  // threads may outlive what main() has
+  static const auto& rank = *new WorldOptions(options);  // threads may outlive main()'s variables
   static const auto& of = *new Job(job);
   std::set_terminate([] {
     report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), rank,
@@ -176,14 +176,15 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
     return 2;
   }
   catch_stop();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
-  // Job scripts set them for other trainers. Left to itself c10d ends the process without a message
-  // about who is missing; our own watch finds that out, and then aborts the communicators.
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that cannot grow gives an error, like a full disk
+  // Job scripts set these variables for other trainers. c10d's own watchdog ends the process
+  // without naming the missing ranks; our watch finds them first, and then aborts the
+  // communicators.
   for (const char* name :
        {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",
         "TORCH_NCCL_DUMP_ON_TIMEOUT", "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"})
     ::setenv(name, "0", 1);
-  // A kernel that is loaded at its first use makes the device wait for receives that are under way.
+  // A kernel that is loaded at its first use makes the device wait for running recvs.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   WorldOptions options;
   try {

@@ -15,19 +15,19 @@ namespace {
 // fp32 on the CPU: see ops.cpp.
 at::Tensor wide(const at::Tensor& x) { return x.is_cpu() ? x.to(at::kFloat) : x; }
 
-// From [samples, heads, seq, dim] to one matrix per key: [samples * kv_heads, queries of it * seq,
-// dim].
+// From [samples, heads, seq, dim] to one matrix per key: [samples * kv_heads, queries per key *
+// seq, dim].
 at::Tensor by_key(const at::Tensor& x, const HeadShape& shape) {
   return wide(x).reshape({x.size(0) * shape.kv_heads, -1, shape.dim});
 }
 
-// And back.
+// The reverse of by_key.
 at::Tensor by_head(const at::Tensor& x, std::int64_t heads, const HeadShape& shape) {
   return x.view({-1, heads, shape.seq, shape.dim});
 }
 
-// Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on
-// the place in the whole model, where a rank's heads of one sample lie together.
+// Drops elements of the scores of all samples and heads, [samples * heads, seq, seq]. Dropout
+// depends on the position in the whole model, where a rank's heads of one sample are contiguous.
 at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,
                 const AttentionPlace& place) {
   const auto heads = options.shape.heads, of_head = options.shape.seq * options.shape.seq;
@@ -49,7 +49,8 @@ at::Tensor alibi_slopes(std::int64_t heads) {
   auto slopes = at::empty({heads}, at::kFloat);
   auto* to = slopes.data_ptr<float>();
   for (std::int64_t i = 0; i < heads; ++i) {
-    // The first power of two of them in a row, those beyond from the odd places of twice as many.
+    // The first power of two of them are consecutive, the others are the odd elements of a sequence
+    // twice as long.
     const double exponent =
         i < power ? 8.0 * static_cast<double>(i + 1) / static_cast<double>(power)
                   : 4.0 * static_cast<double>(2 * (i - power) + 1) / static_cast<double>(power);
@@ -73,7 +74,8 @@ Attention::Attention(const AttentionOptions& options, at::ScalarType dtype, at::
   const auto type = device.is_cpu() ? at::kFloat : dtype;
   auto bias = at::full({seq, seq}, -std::numeric_limits<float>::infinity(), at::kFloat).triu(1);
   bias = bias.view({1, seq, seq});
-  // Relative to the token itself: near it, where they matter, distances are exact in 16 bits too.
+  // Relative to the token itself: small distances, which matter most, are then exact in 16 bits
+  // too.
   const auto places = at::arange(seq, at::kFloat);
   if (options.alibi)
     bias = bias + alibi_slopes(options.all_heads)
@@ -92,7 +94,7 @@ Heads Attention::heads_of(const at::Tensor& qkv, const HeadNorms& norms) const {
                         : ops::view_heads(qkv, options_.shape);
 }
 
-// Rotated heads alone tell all, but for what norms were given.
+// The rotated heads are enough, unless norms need their inputs.
 Heads Attention::keep_heads(const at::Tensor& qkv, const HeadNorms& norms,
                             AttentionSaved& saved) const {
   const auto heads = heads_of(qkv, norms);

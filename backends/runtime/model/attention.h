@@ -11,27 +11,27 @@ namespace orch::train {
 
 struct AttentionOptions {
   HeadShape shape;              // of this rank
-  std::int64_t first_head = 0;  // in the model,
-  std::int64_t all_heads = 1;   // which has so many
+  std::int64_t first_head = 0;  // in the whole model,
+  std::int64_t all_heads = 1;   // which has this many
   bool alibi = false;
   std::optional<RotaryOptions> rotary = {};
-  bool sdpa = false;  // LibTorch's fused attention, where fused_attention_works()
-  bool keep = true;   // scores and rotated heads; false: backward computes them again, if it can
+  bool sdpa = false;  // LibTorch's fused attention, if fused_attention_works()
+  bool keep = true;   // scores and rotated heads; false: backward recomputes them if possible
 };
 
 // What backward needs.
 struct AttentionSaved {
-  at::Tensor qkv;            // as the product gave it; undefined where the heads are enough
-  Heads heads;               // rotated; undefined: they are in qkv, or come from it
-  at::Tensor probabilities;  // after dropout was not applied; undefined: computed again
-  at::Tensor out;            // fused attention only, with what it returned beside it
+  at::Tensor qkv;            // the product's output; undefined if the heads are enough
+  Heads heads;               // rotated; undefined: views of qkv, or recomputed from it
+  at::Tensor probabilities;  // before dropout; undefined: recomputed
+  at::Tensor out;            // fused attention only, with its further outputs
   at::Tensor logsumexp;
   at::Tensor random_state[2];
 
-  std::int64_t bytes() const;  // without `out`, which whoever goes on with it keeps as well
+  std::int64_t bytes() const;  // without `out`, which the next product stores as well
 };
 
-// Where the micro-batch is in the whole batch, for dropout.
+// The position of the micro-batch in the whole batch, for dropout.
 struct AttentionPlace {
   std::uint64_t key = 0;
   std::int64_t first_sample = 0;
@@ -39,12 +39,12 @@ struct AttentionPlace {
 };
 
 // Causal self-attention of each sample. qkv is [samples * seq, units * dim], see HeadShape. Queries
-// that share a key and a value need no copies of these: one product has all rows of a group.
+// that share a key and a value need no copies of these: one product covers all rows of a group.
 class Attention {
  public:
   Attention(const AttentionOptions& options, at::ScalarType dtype, at::Device device);
 
-  // norms: the layer's own, if it has any; bias_gradient: of the product's, if it has one.
+  // norms: the layer's own, if it has any; bias_gradient: that of the product, if it has one.
   at::Tensor forward(const at::Tensor& qkv, const HeadNorms& norms, const AttentionPlace& place,
                      AttentionSaved& saved) const;  // [samples * seq, heads * dim]
   at::Tensor backward(const at::Tensor& dout, const HeadNorms& norms,
@@ -64,16 +64,16 @@ class Attention {
   AttentionOptions options_;
   bool sdpa_ = false;
   double scale_ = 1;
-  at::Tensor bias_;     // [heads or 1, seq, seq]: 0 or -inf, and ALiBi's slopes
+  at::Tensor bias_;     // [heads or 1, seq, seq]: 0 or -inf, plus ALiBi's slopes
   RotaryTable rotary_;  // shared by all layers
 };
 
-// 0 of one that is undefined.
+// 0 for an undefined tensor.
 inline std::int64_t bytes_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
 }
 
-// ALiBi's slope of each head (Press et al. 2022), as BLOOM has them.
+// ALiBi's slope of each head (Press et al. 2022), as in BLOOM.
 at::Tensor alibi_slopes(std::int64_t heads);
 
 }  // namespace orch::train

@@ -113,7 +113,7 @@ AttentionPlace Block::attention_at(const Place& place, bool drops) const {
           drops ? options_.attention_dropout : 0};
 }
 
-// The bias is added once: by the first rank, before the sum.
+// Only the first rank adds the bias, before the sum.
 at::Tensor Block::apply_row(const Linear& linear, const at::Tensor& x, const char* item) const {
   at::Tensor partial;
   {
@@ -146,7 +146,7 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
   return out;
 }
 
-// What backward needs and forward did not keep.
+// Recomputes what backward needs and forward did not store.
 void Block::compute_again(const Place& place, BlockSaved& saved) const {
   if (options_.recompute == Recompute::none) return;
   {
@@ -196,8 +196,8 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
   gradients.tell(parameter);
 }
 
-// What gave dy may have added up the bias's gradient. With sequence parallelism that lacks the
-// other ranks' rows: the engine adds them.
+// The function that computed dy may already have summed up the bias's gradient. With sequence
+// parallelism the other ranks' rows are missing: the engine adds them.
 at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                                 const char* item, const Gradients& gradients,
                                 bool has_bias_gradient) const {
@@ -209,7 +209,7 @@ at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, cons
   return rows;
 }
 
-// What travels is under way while the gradient of the weight is computed.
+// Communication runs while the gradient of the weight is computed.
 at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                                   const char* item, const Gradients& gradients) const {
   auto rows = options_.axis.gather(x);

@@ -7,12 +7,12 @@
 
 namespace orch::train {
 
-// Where a micro-batch is: what dropout depends on besides the layer.
+// The position of a micro-batch, on which dropout depends besides the layer.
 struct Place {
   std::int64_t step = 0;
   std::int64_t first_sample = 0;
   std::int64_t seq = 0;
-  std::int64_t first_row = 0;  // of this rank's, with sequence parallelism
+  std::int64_t first_row = 0;  // of this rank's rows, with sequence parallelism
 };
 
 // What backward needs of one micro-batch's forward.
@@ -27,22 +27,22 @@ struct BlockSaved {
   std::int64_t bytes() const;
 };
 
-// A pre-norm transformer block of the model's parts: attention and an MLP, each added to the
+// A pre-norm transformer block made of the model's parts: attention and an MLP, each added to the
 // stream.
 class Block {
  public:
-  // attention is shared by all blocks and outlives them.
+  // attention is shared by all blocks and must outlive them.
   Block(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
         const Attention& attention, Profile* profile);
 
-  // saved: null in evaluation, which drops nothing.
+  // saved: null in evaluation, which has no dropout.
   Stream forward(const Stream& in, const Place& place, BlockSaved* saved) const;
-  // From the gradient of the stream after the block to the one before it. Empties `saved`.
+  // From the gradient of the stream after the block to that before it. Empties `saved`.
   at::Tensor backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                       const Gradients& gradients) const;
 
   static std::vector<ParameterSpec> specs(const plan::Model& model,
-                                          std::int64_t layer);  // backward's order
+                                          std::int64_t layer);  // in backward's order
 
  private:
   struct Linear {
@@ -51,19 +51,20 @@ class Block {
   };
   Linear find(const char* what, bool has_bias) const;
   void compute_again(const Place& place, BlockSaved& saved) const;
-  // Up to what the activation gives.
+  // Computes up to the output of the activation function.
   void forward_from(const Normed& norm1, const Place& place, bool drops, BlockSaved& saved) const;
   at::Tensor mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                           const Gradients& gradients) const;
   at::Tensor attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                                 const Gradients& gradients) const;
-  // A product that is cut by rows, and the gradients of its weight and bias; gives all rows of dy.
+  // Applies a row-parallel product; and computes the gradients of its weight and bias, returning
+  // all rows of dy.
   at::Tensor apply_row(const Linear& linear, const at::Tensor& x, const char* item) const;
   at::Tensor row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                            const char* item, const Gradients& gradients,
                            bool has_bias_gradient) const;
-  // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given.
-  // The gradient of its bias exists already.
+  // Backward of a column-parallel product: dy is the gradient of its output, x this rank's rows of
+  // its input. The gradient of its bias is already computed.
   at::Tensor column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                              const char* item, const Gradients& gradients) const;
   void add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
@@ -73,7 +74,7 @@ class Block {
   HeadNorms head_norms() const;
   HeadNorms head_norm_gradients() const;
   using Index = std::optional<std::size_t>;
-  at::Tensor weight(Index index) const {  // undefined where there is none
+  at::Tensor weight(Index index) const {  // undefined if there is none
     return index ? (*parameters_)[*index].weight : at::Tensor();
   }
   at::Tensor gradient(Index index) const {
@@ -90,7 +91,7 @@ class Block {
   std::optional<std::size_t> q_norm_, k_norm_;
 };
 
-// A stream's key for dropout: every site of every layer in every step has its own.
+// A stream's key for dropout: different for every dropout of every layer in every step.
 std::uint64_t dropout_key(std::int64_t seed, std::int64_t step, std::int64_t layer, int site);
 
 }  // namespace orch::train

@@ -5,9 +5,9 @@
 namespace orch::train {
 namespace {
 
-constexpr int kSite = 3;  // of dropout; blocks have 0 to 2
+constexpr int kSite = 3;  // number of this dropout; blocks have 0 to 2
 
-// Tokens as rows of a rank's part of the words, and which of them are not there.
+// Tokens as rows of a rank's part of the vocabulary, and which of them are elsewhere.
 struct Words {
   at::Tensor tokens;
   at::Tensor others;
@@ -43,8 +43,8 @@ Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
           (batch.first_sample * config.seq + first_row) * config.hidden};
 }
 
-// One rank has each word, so that the sum is exact. Rows of other words are written, not
-// multiplied: a NaN would stay.
+// Each token's row is on exactly one rank, so the sum is exact. Other rows are set to zero, not
+// multiplied by it: a NaN would stay.
 at::Tensor Embedding::look_up(const MicroBatch& batch) const {
   const auto& axis = options_.axis;
   if (axis.is_alone()) return at::embedding(weight(word_), batch.tokens);
@@ -54,7 +54,7 @@ at::Tensor Embedding::look_up(const MicroBatch& batch) const {
   return axis.reduce(partial).take();
 }
 
-// Of this rank's rows of all.
+// The positions of this rank's rows.
 at::Tensor Embedding::positions(std::int64_t rows, std::int64_t all) const {
   const auto first = options_.axis.first_row(all);
   return at::arange(first, first + rows,

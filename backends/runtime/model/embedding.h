@@ -4,17 +4,17 @@
 
 namespace orch::train {
 
-// Words to the stream: with learnt positions (GPT-2), with a norm that drops nothing (BLOOM), or
-// with neither. Each rank of the tensor axis has some of the words.
+// The word embedding: with learned positions (GPT-2), with a norm without dropout (BLOOM), or with
+// neither. Each rank of the tensor axis has a part of the vocabulary.
 class Embedding {
  public:
   struct Saved {
-    at::Tensor sum;  // before the norm
+    at::Tensor sum;  // input of the norm
     Normed norm;
     std::int64_t bytes() const;
   };
 
-  // parameters and profile outlive it; profile may be null.
+  // parameters and profile must outlive it; profile may be null.
   Embedding(const ModelOptions& options, Parameters& parameters, Profile* profile);
 
   Stream forward(const MicroBatch& batch, bool drops, Saved& saved) const;

@@ -14,7 +14,7 @@
 namespace orch::train {
 namespace {
 
-// The generator's state is a function of the place too: a recomputation drops the same.
+// Sets the generator as a function of the position: a recomputation drops the same elements.
 void seed(const AttentionOptions& options, const AttentionPlace& place) {
   auto generator = at::cuda::detail::getDefaultCUDAGenerator();
   auto key = combine(place.key, static_cast<std::uint64_t>(place.first_sample));
@@ -33,7 +33,7 @@ bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype
   if (!device.is_cuda() || (dtype != at::kBFloat16 && dtype != at::kHalf)) return false;
   const auto& shape = options.shape;
   if (shape.dim % 8 != 0 || shape.dim > 128) return false;
-  // The one with a bias wants its rows aligned and a key for each query, the one without needs
+  // The kernel with a bias needs aligned rows and a key for each query, the one without needs
   // Ampere.
   return options.alibi ? shape.seq % 8 == 0 && shape.group() == 1
                        : at::cuda::getDeviceProperties(device.index())->major >= 8;

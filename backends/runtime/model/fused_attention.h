@@ -4,12 +4,13 @@
 
 namespace orch::train {
 
-// LibTorch's own fused attention, which keeps no scores: on CUDA in 16 bits, from 2.x on.
+// True if LibTorch's fused attention, which stores no scores, can be used: on CUDA in 16 bits, from
+// 2.x on.
 bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype,
                            at::Device device);
 
-// Of heads, [samples * seq, heads * dim], and the heads' gradients. Queries may share keys and
-// values but with ALiBi, for which alone `bias` is used.
+// Computes attention, [samples * seq, heads * dim], and the gradients of heads. Queries may share
+// keys and values except with ALiBi, which alone uses `bias`.
 at::Tensor fused_attention(const Heads& heads, const AttentionOptions& options,
                            const AttentionPlace& place, const at::Tensor& bias,
                            AttentionSaved& saved);

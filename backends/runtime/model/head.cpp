@@ -7,7 +7,7 @@
 namespace orch::train {
 namespace {
 
-// Logits that are shared have copies in fp32 beside them: see ops::row_statistics.
+// Shared logits have fp32 copies: see ops::row_statistics.
 std::int64_t logits_copies(const ModelOptions& options) {
   if (options.axis.is_alone()) return 1;
   return options.dtype == at::kFloat ? 2 : 5;
@@ -35,8 +35,8 @@ AddedNorm Head::normed(const Stream& stream, bool drops) const {
   return norm_.forward(stream, drops);
 }
 
-// The ranks of the axis exchange three numbers per row, once: the highest logit, the sum of
-// exponentials below it, and the target's logit from the one that has it.
+// The ranks of the axis exchange three numbers per row, once: the maximum of the logits, the sum of
+// exponentials relative to it, and the target's logit from the rank that has it.
 at::Tensor Head::cross_entropy(const at::Tensor& logits, const at::Tensor& targets,
                                double scale) const {
   const auto& axis = options_.axis;
@@ -50,7 +50,7 @@ at::Tensor Head::cross_entropy(const at::Tensor& logits, const at::Tensor& targe
   return ops::cross_entropy_from(all, logits, mine, here, scale);
 }
 
-// x: all rows. With dx, their gradient: of this rank's words.
+// x: all rows. With dx, also computes their gradient from this rank's vocabulary.
 at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double scale,
                         at::Tensor* dx) {
   const auto tokens = x.size(0),

@@ -4,25 +4,25 @@
 
 namespace orch::train {
 
-// The end of the model: the last norm, the logits over the words (with the embedding's matrix, or
-// one of its own) and the loss. Forward and backward of the logits are one: a slice of rows at a
-// time, which all of them would be the largest tensor of most models. Each rank of the tensor axis
-// has some of the words; the logits are never gathered.
+// The end of the model: the last norm, the logits (with the embedding's matrix, or a separate one)
+// and the loss. Forward and backward of the logits are combined, for a slice of rows at a time: all
+// logits would be the largest tensor of most models. Each rank of the tensor axis has a part of the
+// vocabulary; the logits are never gathered.
 class Head {
  public:
-  // owns_words: no embedding on this rank adds to its matrix's gradient after the head.
+  // owns_words: no embedding on this rank adds to the matrix's gradient after the head.
   Head(const ModelOptions& options, Parameters& parameters, Profile* profile, bool owns_words);
 
   struct Result {
     at::Tensor loss;      // the mean over all rows
-    at::Tensor gradient;  // of the stream: of mean loss * scale
+    at::Tensor gradient;  // gradient of the stream, for mean loss * scale
   };
   Result backward(const Stream& stream, const MicroBatch& batch, double scale,
                   const Gradients& gradients);
-  at::Tensor loss(const Stream& stream, const MicroBatch& batch);  // in evaluation
-  at::Tensor logits(const Stream& stream) const;  // [rows, vocab]; alone on the axis only
+  at::Tensor loss(const Stream& stream, const MicroBatch& batch);  // for evaluation
+  at::Tensor logits(const Stream& stream) const;  // [rows, vocab]; only without tensor parallelism
 
-  std::int64_t logits_bytes() const { return logits_bytes_; }  // the most at a time
+  std::int64_t logits_bytes() const { return logits_bytes_; }  // the maximum at a time
 
  private:
   AddedNorm normed(const Stream& stream, bool drops) const;

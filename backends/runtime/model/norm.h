@@ -8,18 +8,18 @@
 
 namespace orch::train {
 
-// A norm of the stream's rows, of the model's kind, with its parameters.
+// A norm over the stream's rows, of the model's kind, with its parameters.
 class Norm {
  public:
-  // parameters outlive it, and have specs(model, name).
+  // parameters must outlive it, and contain specs(model, name).
   Norm(const plan::Model& model, Parameters& parameters, const std::string& name);
   static std::vector<ParameterSpec> specs(const plan::Model& model,
-                                          const std::string& name);  // backward's order
+                                          const std::string& name);  // in backward's order
 
   Normed forward(const at::Tensor& x) const;
   // Adds up the stream in the same pass.
   AddedNorm forward(const Stream& stream, bool drops) const;
-  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined; sums:
+  // From the gradient of the norm's output to that of x, plus `residual` if it is defined; sums:
   // see ops::norm_backward.
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                       const at::Tensor& residual, const Gradients& gradients,

@@ -9,13 +9,12 @@ namespace orch::train {
 
 enum class Way { forward, backward };
 
-// selective: what is cheap to compute again is not kept: scores, norms, what the MLP's
-// activation gives.
+// selective: scores, norms and the output of the MLP's activation are recomputed, which is cheap.
 enum class Recompute { none, selective, full };
 Recompute parse_recompute(const std::string& text);  // throws std::invalid_argument
 
-// Told before and after a layer's weights are used, and its gradients made; -1: the embedding's,
-// layers: the head's, whose forward and backward are one, backward.
+// Called before and after a layer's weights are used, and its gradients computed; layer -1: the
+// embedding; `layers`: the head, whose combined forward and backward count as backward.
 struct LayerHooks {
   using Hook = std::function<void(std::int64_t layer, Way way)>;
   Hook before = {}, after = {};
@@ -26,7 +25,7 @@ struct ModelOptions {
   at::ScalarType dtype = at::kFloat;
   at::Device device = at::kCPU;
   Recompute recompute = Recompute::none;
-  bool inputs_on_host = false;  // those that full recomputation begins with
+  bool inputs_on_host = false;  // the layer inputs for full recomputation
   bool sdpa = true;
   double dropout = 0;
   double attention_dropout = 0;
@@ -35,13 +34,13 @@ struct ModelOptions {
   LayerHooks hooks = {};
 };
 
-// Some samples of a step, in a row of the data's order.
+// Consecutive samples of a step, in the data's order.
 struct MicroBatch {
   at::Tensor tokens;   // [samples * seq], int64
   at::Tensor targets;  // the same, one token further
   std::int64_t step = 0;
-  std::int64_t first_sample = 0;  // of the data's order: dropout depends on it
-  std::int64_t rows = 0;          // samples * seq, also where neither tokens nor targets are known
+  std::int64_t first_sample = 0;  // index in the data's order, on which dropout depends
+  std::int64_t rows = 0;          // samples * seq, also if tokens and targets are undefined
 };
 
 }  // namespace orch::train

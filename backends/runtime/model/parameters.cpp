@@ -36,7 +36,8 @@ void cut(Parameter& parameter, const Slice& slice) {
   parameter.offsets[dim] = slice.rank * parameter.shape[dim];
 }
 
-// Elements of the slice from `begin` on. Its rows are ranges of the whole tensor's elements.
+// Fills elements of the slice, beginning at `begin`. Its rows are ranges of the whole tensor's
+// elements.
 void fill(const at::Tensor& to, const Parameter& parameter, std::int64_t begin, std::int64_t seed,
           double std) {
   const auto& spec = parameter.spec;
@@ -51,7 +52,7 @@ void fill(const at::Tensor& to, const Parameter& parameter, std::int64_t begin, 
                     parameter.shape.back(), stride, begin});
 }
 
-// The same for what is on the host: drawn by the device, which is much faster, a part at a time.
+// The same for host memory: the device generates the numbers in parts, which is much faster.
 void fill_by(at::Device device, const at::Tensor& to, const Parameter& parameter,
              std::int64_t begin, std::int64_t seed, double std) {
   if (device == to.device()) return fill(to, parameter, begin, seed, std);
@@ -88,13 +89,13 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
   const bool masters = half && options.master_weights;
   auto ranges = options.owned;
   if (ranges.empty()) ranges.push_back({0, layout.elements});
-  std::int64_t here = 0, away = 0;  // elements that are updated
+  std::int64_t here = 0, away = 0;  // elements to update, on the device and on the host
   for (std::size_t i = 0; i < ranges.size(); ++i)
     (i < options.on_host ? away : here) += ranges[i].end - ranges[i].begin;
   const auto stored = here + (options.away ? 0 : away);
   weights_ =
       at::zeros({options.whole_weights ? layout.elements : stored}, like.dtype(options.dtype));
-  // A pipeline stage may have no parameters: then buffers are empty, of the types of the other
+  // A pipeline stage may have no parameters: then buffers are empty, with the types of the other
   // stages.
   const bool all_away = here == 0 && away > 0;
   masters_ = masters && !all_away ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
@@ -115,7 +116,8 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
 }
 
 void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOptions& options) {
-  std::int64_t at = 0, at_host = 0, at_master = 0;  // of what is owned on the device, on the host
+  std::int64_t at = 0, at_host = 0, at_master = 0;  // positions in owned elements on the device, on
+                                                    // the host
   for (const auto& range : ranges) {
     const auto count = range.end - range.begin;
     const auto part = [&](const at::Tensor& flat, std::int64_t first) {

@@ -9,8 +9,8 @@
 
 namespace orch::train {
 
-// Which parts a model is made of, in the kernels' words. All models are pre-norm decoders; GPT-2,
-// BLOOM and Llama are three of them:
+// The parts of a model, in the kernels' terms. All models are pre-norm decoders; GPT-2, BLOOM and
+// Llama are three examples:
 //           norm    activation   positions   biases   qkv_bias   qk_norm   embedding_norm   tied
 //   GPT-2   layer   gelu         learned     yes      yes        no        no               yes
 //   BLOOM   layer   gelu         alibi       yes      yes        no        yes              yes
@@ -23,17 +23,17 @@ inline RotaryOptions rotary(const plan::Model& model) {
           model.rope_original};
 }
 
-// The vocabulary as products want it: a multiple of this on each of the ranks that share it. Rows
-// beyond it are never a target and get no probability.
+// The vocabulary padded for products: to a multiple of this on each of the ranks that share it.
+// Padding rows are never a target and get no probability.
 inline std::int64_t padded_vocab(const plan::Model& model, std::int64_t multiple = 128) {
   return round_up(model.vocab, multiple);
 }
 
-// Throws std::invalid_argument where the model has parts that are not here.
+// Throws std::invalid_argument if the model has unsupported parts.
 void require_parts(const plan::Model& model);
 
-// Throws std::invalid_argument where ranks that share each layer would have to cut a head, a group
-// of them or a pair of gate and up in two.
+// Throws std::invalid_argument if tensor parallelism would cut a head, a group of heads or a pair
+// of gate and up.
 void require_equal_shares(const plan::Model& model, std::int64_t ranks);
 
 }  // namespace orch::train

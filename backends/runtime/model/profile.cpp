@@ -9,8 +9,8 @@
 namespace orch::train {
 namespace {
 
-// Entering or leaving a scope is a mark. The time between two marks belongs to one item, the
-// innermost scope that was open in it, or to none.
+// Entering or leaving a scope sets a mark. The time between two marks belongs to the innermost open
+// scope, if any.
 class CpuMarks {
  public:
   void begin() {}
@@ -28,7 +28,7 @@ class CpuMarks {
 };
 
 #ifdef ORCH_CUDA
-// Events on the current stream, read when the step is over: nothing waits before.
+// Events on the current stream, read at the end of the step: no wait before.
 class CudaMarks {
  public:
   void begin() { items_.clear(); }
@@ -47,7 +47,7 @@ class CudaMarks {
   }
 
  private:
-  std::vector<at::cuda::CUDAEvent> events_;  // kept for the next step
+  std::vector<at::cuda::CUDAEvent> events_;  // reused in the next step
   std::vector<const char*> items_;
 };
 #else
@@ -98,8 +98,8 @@ class Profile::Impl {
     cuda_ ? on_cuda_.mark(item, to) : on_cpu_.mark(item, to);
   }
 
-  // There are few items: comparing their addresses takes less time than a map. The same word at two
-  // addresses comes together at the end of the step.
+  // There are few items: comparing addresses is faster than a map. Equal strings at two addresses
+  // are merged at the end of the step.
   void add(const char* item, double seconds) {
     for (auto& [name, sum] : step_)
       if (name == item) {
@@ -142,7 +142,7 @@ Profile::Scope::Scope(Profile* profile, const char* item)
   if (profile_) profile_->impl_->enter(item);
 }
 
-// A device that has failed fails here once more, while the failure that counts is on its way out.
+// A failed device fails here again, while the original failure is being handled.
 Profile::Scope::~Scope() {
   if (!profile_) return;
   try {

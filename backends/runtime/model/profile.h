@@ -10,25 +10,26 @@
 
 namespace orch::train {
 
-// Where a step's time goes, by the estimator's names ("QKV", "optimizer", …). On the CPU every step
-// is measured; on CUDA only between begin() and end() of a step that asked for it, by events.
+// Measures the parts of a step's time, by the estimator's names ("QKV", "optimizer", …). On the CPU
+// every step is measured; on CUDA only between begin() and end() of a requested step, with events.
 class Profile {
  public:
   explicit Profile(bool cuda);
   ~Profile();
 
-  void begin_step(bool measure);  // measure: on CUDA; the CPU always does
+  void begin_step(bool measure);  // measure: for CUDA; the CPU always measures
   void end_step();
 
-  // Seconds per item over the measured steps, and how many they were; without the first (warm-up).
+  // Seconds per item over the measured steps, and the number of steps; without the first (warm-up).
   std::map<std::string, double> seconds_per_step() const;
   std::int64_t steps() const;
-  bool is_measuring() const;  // in a step
-  // Of the last step; nothing if it was not measured.
+  bool is_measuring() const;  // within a step
+  // For the last step; nothing if it was not measured.
   std::optional<double> last_seconds(const std::string& item) const;
 
-  // Measures until it goes out of scope. Scopes may nest: the inner time is not the outer's. All of
-  // them on one thread and within a step; item outlives the step. No profile: nothing is measured.
+  // Measures until it goes out of scope. Scopes may nest: the inner time is excluded from the
+  // outer's. All of them must be on one thread and within a step; item must outlive the step. Null
+  // profile: nothing is measured.
   class Scope {
    public:
     Scope(Profile* profile, const char* item);

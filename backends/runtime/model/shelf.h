@@ -6,22 +6,22 @@
 
 namespace orch::train {
 
-// Inputs of layers that wait for their backward in host memory: those of one micro-batch.
+// Host memory for layer inputs of one micro-batch that wait for their backward.
 class Shelf {
  public:
   Shelf(at::Device device, std::size_t layers) : device_(device), copies_(device), all_(layers) {}
 
-  // It goes to the host beside what follows; its memory on the device is free when it is there.
+  // Copies it to the host in parallel to the following work; then its device memory is freed.
   void put(std::size_t layer, at::Tensor x);
-  void fetch(std::size_t layer);       // it is on its way back
-  at::Tensor take(std::size_t layer);  // for what follows on the current stream
+  void fetch(std::size_t layer);       // starts copying it back
+  at::Tensor take(std::size_t layer);  // ready for the following work on the current stream
 
   double bytes() const;
-  std::int64_t bytes_on_their_way() const;  // back, at most at a time: two
+  std::int64_t bytes_on_their_way() const;  // maximum copied back at a time: two
 
  private:
   struct Place {
-    at::Tensor host;  // pinned; the next micro-batch's too
+    at::Tensor host;  // pinned; reused for the next micro-batch
     at::Tensor back;
     Moment there = {};
   };

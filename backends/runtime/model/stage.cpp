@@ -106,7 +106,7 @@ Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved
     const auto layer = span_.first + static_cast<std::int64_t>(i);
     before(layer, Way::forward);
     stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
-    if (saved && shelf_ && i + 1 < blocks_.size())  // the last one's is wanted next
+    if (saved && shelf_ && i + 1 < blocks_.size())  // the last one is needed next
       shelf_->put(i, std::exchange(saved->blocks[i].x, {}));
     after(layer, Way::forward);
   }
@@ -114,7 +114,7 @@ Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved
   return stream;
 }
 
-// A stream that leaves the rank is one tensor.
+// A stream that leaves the rank is a single tensor.
 at::Tensor Stage::forward(const MicroBatch& batch, const at::Tensor& input, Saved& saved) {
   c10::NoGradGuard no_grad;
   auto stream = run(batch, input, &saved);
@@ -158,7 +158,7 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
   return result;
 }
 
-// The next two are on their way meanwhile.
+// Starts copying the next two meanwhile.
 void Stage::bring_back(std::size_t block, Saved& saved) {
   if (block + 1 < blocks_.size()) saved.blocks[block].x = shelf_->take(block);
   for (std::size_t ahead = 1; ahead <= std::min<std::size_t>(2, block); ++ahead)

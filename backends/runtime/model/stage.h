@@ -9,7 +9,7 @@
 
 namespace orch::train {
 
-// Some layers of the model, in a row; with what comes before the first and behind the last of them.
+// Consecutive layers of the model; with what comes before the first and behind the last of them.
 struct Span {
   std::int64_t first = 0, end = 0;  // layers
   bool embeds = true;
@@ -18,59 +18,61 @@ struct Span {
   static Span whole(const plan::Model& config) { return {0, config.layers, true, true}; }
 };
 
-// The parameters of a span in the order in which backward completes their gradients; the words come
-// last. The words have `vocab` rows: see padded_vocab.
+// The parameters of a span in the order in which backward completes their gradients; the word
+// embedding is last. It has `vocab` rows: see padded_vocab.
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
                                            std::int64_t vocab);
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the whole model
-// Where forward uses a parameter first: a layer, or -1: the embedding, layers: the head.
+// The layer whose forward uses a parameter first; -1: the embedding; `layers`: the head.
 std::int64_t layer_of(const std::string& parameter, std::int64_t layers);
 
-// Some layers of a language model: all of them, or a pipeline's stage (or chunk of one). Forward
-// and backward are written out, and apart: several micro-batches may be between the two.
+// Layers of a language model: all of them, or those of a pipeline stage (or of a chunk). Forward
+// and backward are separate, so that several micro-batches can be between the two.
 class Stage {
  public:
   // What backward needs of one micro-batch's forward.
   struct Saved {
     Embedding::Saved embedded;
     std::vector<BlockSaved> blocks;
-    Stream last;  // where the head is
+    Stream last;  // input of the head
     std::int64_t bytes() const;
   };
 
-  // parameters (of parameter_specs) and profile outlive the stage; profile may be null.
+  // parameters (of parameter_specs) and profile must outlive the stage; profile may be null.
   Stage(const ModelOptions& options, const Span& span, Parameters& parameters, Profile* profile);
   Stage(const ModelOptions& options, Parameters& parameters, Profile* profile)  // the whole model
       : Stage(options, Span::whole(options.config), parameters, profile) {}
 
-  // input: the stream, this rank's rows of it; undefined where the embedding is. Gives the stream
-  // behind the last layer; undefined where the head is.
+  // input: this rank's rows of the stream; undefined if the embedding is here. Returns the stream
+  // behind the last layer; undefined if the head is here.
   at::Tensor forward(const MicroBatch& batch, const at::Tensor& input, Saved& saved);
-  // dy: of what forward gave; undefined where the head is, which begins here: it adds gradients of
-  // (mean loss * scale) and gives the mean loss, one fp32 on the device. Empties `saved`.
+  // dy: gradient of forward's output; undefined if the head is here, where backward begins: it adds
+  // gradients of (mean loss * scale) and returns the mean loss, one fp32 on the device. Empties
+  // `saved`.
   struct Backward {
-    at::Tensor gradient;  // of what forward was given
+    at::Tensor gradient;  // gradient of forward's input
     at::Tensor loss;
   };
   Backward backward(const MicroBatch& batch, const at::Tensor& dy, double scale, Saved& saved,
                     const Gradients& gradients);
-  // Without dropout. Gives the stream, or, where the head is, the mean loss.
+  // Without dropout. Returns the stream, or, if the head is here, the mean loss.
   at::Tensor evaluate(const MicroBatch& batch, const at::Tensor& input = {});
 
-  // Of the whole model.
-  at::Tensor train(const MicroBatch& batch, double scale, const Ready& ready);  // the mean loss
+  // For the whole model.
+  at::Tensor train(const MicroBatch& batch, double scale,
+                   const Ready& ready);        // returns the mean loss
   at::Tensor logits(const MicroBatch& batch);  // [samples * seq, vocab]
 
-  // Products that backward put off.
+  // Computes the products that backward delayed.
   void add_put_off(std::vector<WeightProduct>& products, const Gradients& gradients);
 
   const Span& span() const { return span_; }
   bool uses_sdpa() const { return attention_.uses_sdpa(); }
-  // The most that micro-batches have kept for backward, and of logits at a time.
+  // The maximum stored for backward by micro-batches, and the maximum of logits at a time.
   std::int64_t activation_bytes() const {
     return most_kept_ + (shelf_ ? shelf_->bytes_on_their_way() : 0);
   }
-  double host_bytes() const { return shelf_ ? shelf_->bytes() : 0; }  // of inputs there
+  double host_bytes() const { return shelf_ ? shelf_->bytes() : 0; }  // of inputs in host memory
   std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
 
  private:

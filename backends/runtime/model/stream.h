@@ -6,7 +6,8 @@
 
 namespace orch::train {
 
-// What is between two blocks: residual + dropout(pending). The next norm adds them in its own pass.
+// The state between two blocks: residual + dropout(pending). The next norm adds them in its own
+// pass.
 struct Stream {
   at::Tensor residual;
   at::Tensor pending;  // undefined: nothing to add
@@ -15,17 +16,17 @@ struct Stream {
   at::Tensor sum() const;
 };
 
-// Told of each parameter whose gradient of this micro-batch is complete.
+// Called for each parameter whose gradient of this micro-batch is complete.
 using Ready = std::function<void(std::size_t parameter)>;
 
-// A gradient of a weight that is still to be computed: dy' x.
+// A weight gradient that is still to be computed: dy' x.
 struct WeightProduct {
   std::size_t parameter;
   at::Tensor dy, x;
 };
 
-// What backward does with gradients of weights: it tells of each, or, given a list, puts off their
-// products, to be told of by whoever computes them.
+// How backward handles weight gradients: it reports each, or, given a list, delays their products,
+// to be reported by the code that computes them.
 struct Gradients {
   Ready ready;
   std::vector<WeightProduct>* put_off = nullptr;

@@ -5,7 +5,7 @@
 
 namespace orch::train {
 
-// A tensor on its way from the other ranks of the axis.
+// A tensor being received from the other ranks of the axis.
 class Arriving {
  public:
   explicit Arriving(at::Tensor tensor) : tensor_(std::move(tensor)) {}
@@ -21,11 +21,12 @@ class Arriving {
   const char* item_ = "";
 };
 
-// A rank's place among those that share each layer. Between the products of a block, each has all
-// rows (tokens), or, with sequence parallelism, its own share of them. Alone it costs nothing.
+// A rank's position on the tensor axis. Between the products of a block, each rank has all rows
+// (tokens), or, with sequence parallelism, its own share of them. Without other ranks it costs
+// nothing.
 class TensorAxis {
  public:
-  TensorAxis() = default;  // alone
+  TensorAxis() = default;  // without other ranks
   TensorAxis(Group& group, bool sequence, Profile* profile)
       : group_(group.size() > 1 ? &group : nullptr), sequence_(sequence), profile_(profile) {}
 
@@ -34,18 +35,19 @@ class TensorAxis {
   bool shares_rows() const { return group_ && sequence_; }
   bool is_alone() const { return !group_; }
 
-  // This rank's share of so many rows, and the first of them.
+  // The size of this rank's share of the rows, and its first row.
   std::int64_t rows(std::int64_t all) const { return shares_rows() ? all / size() : all; }
   std::int64_t first_row(std::int64_t all) const { return shares_rows() ? rank() * rows(all) : 0; }
 
-  // In front of a product that is cut by columns: all rows.
+  // Before a column-parallel product: gathers all rows.
   Arriving gather(const at::Tensor& mine) const;
-  // Behind one that is cut by rows: the sum over the axis, of this rank's rows. Takes the tensor
-  // over.
+  // After a row-parallel product: the sum over the axis, of this rank's rows. Takes ownership of
+  // the tensor.
   Arriving reduce(const at::Tensor& partial) const;
-  // Each rank's `mine`, [size, ...].
+  // Gathers each rank's `mine` to [size, ...].
   at::Tensor all_of(const at::Tensor& mine, const char* item) const;
-  // Of rows that are the same on all ranks: a share of them, and all of them from the shares.
+  // For rows that are the same on all ranks: takes this rank's share, and restores all rows from
+  // the shares.
   at::Tensor share_of(const at::Tensor& rows) const;
   Arriving from_shares(const at::Tensor& share) const;
 

@@ -8,28 +8,28 @@ namespace orch::train {
 namespace {
 
 constexpr double kEpsilon =
-    1e-30;  // epsilon_1 of the paper: keeps a row of zeros from dividing by 0
+    1e-30;  // epsilon_1 of the paper: avoids a division by 0 for a row of zeros
 
-// The second moment of a parameter: of each element that is here, or the means of the whole
-// matrix's rows and columns, which every rank has.
+// The second moment of a parameter: one value per local element, or the means of the whole matrix's
+// rows and columns, which every rank has.
 struct SecondMoment {
-  at::Tensor row, column;                  // of a matrix
-  at::Tensor row_squares, column_squares;  // of this step: slices of one buffer
+  at::Tensor row, column;                  // for a matrix
+  at::Tensor row_squares, column_squares;  // in this step: slices of one buffer
   std::int64_t rows = 0, columns = 0;      // without padding
 };
 
-// What of a parameter this rank updates.
+// The part of a parameter that this rank updates.
 struct Piece {
   std::size_t parameter;
-  std::int64_t begin, end;  // elements of the rank's slice
+  std::int64_t begin, end;  // elements in the rank's slice
   at::Tensor master, weight, gradient;
-  at::Tensor elements;  // the moment, where the parameter is no matrix
+  at::Tensor elements;  // the moment, if the parameter is not a matrix
 };
 
-// Rows of the slice that the part lies in, in the whole matrix.
+// The rows of the slice that contain the part, in the whole matrix.
 struct Rows {
   std::int64_t first_row, rows, first_column, columns,
-      lead;  // lead: elements before it in its first row
+      lead;  // lead: elements before the part in its first row
 };
 
 Rows place_of(const Piece& part, const Parameter& parameter) {
@@ -39,7 +39,7 @@ Rows place_of(const Piece& part, const Parameter& parameter) {
           part.begin - first * columns};
 }
 
-// A part as a matrix of whole rows: what is not the part's is zero.
+// The part as a matrix of whole rows, with zeros outside the part.
 at::Tensor whole_rows(const at::Tensor& flat, const Rows& place) {
   if (flat.numel() == place.rows * place.columns) return flat.view({place.rows, place.columns});
   auto all = at::zeros({place.rows * place.columns}, flat.options());
@@ -71,14 +71,14 @@ class Adafactor final : public Optimizer {
     const double rest = std::pow(static_cast<double>(step), -0.8);  // 1 - beta2
     scale_ = gradient_scale;
     add_squares(rest);
-    if (!options_.sum) {  // a part is the whole of its parameter
+    if (!options_.sum) {  // every part is a whole parameter
       for (auto& part : parts_) {
         const auto update = scaled(part);
         apply(part, update, update.square().sum(), learning_rate);
       }
       return;
     }
-    // Rather computed twice than kept: the updates of all parameters are as large as they.
+    // Computed twice rather than stored: the updates are as large as all parameters.
     const auto sums =
         at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
     const auto sum_of = [&](const Piece& part) {
@@ -156,7 +156,7 @@ class Adafactor final : public Optimizer {
     return part.gradient.to(squares_.options()).mul(scale_);
   }
 
-  // The moments of this step.
+  // Adds this step's squares to the moments.
   void add_squares(double rest) {
     squares_.zero_();
     for (auto& part : parts_) {
@@ -185,8 +185,7 @@ class Adafactor final : public Optimizer {
     }
   }
 
-  // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] /
-  // mean(row).
+  // The update before clipping. The moment of element (i, j) is row[i] * column[j] / mean(row).
   at::Tensor scaled(const Piece& part) const {
     auto gradient = gradient_of(part);
     if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
@@ -199,7 +198,7 @@ class Adafactor final : public Optimizer {
     return matrix.view({-1}).narrow(0, place.lead, gradient.numel());
   }
 
-  // squares: the sum of them over the whole parameter's update.
+  // squares: their sum over the whole parameter's update.
   void apply(Piece& part, at::Tensor update, const at::Tensor& squares,
              double learning_rate) const {
     const auto& spec = parameters_[part.parameter].spec;
@@ -208,7 +207,7 @@ class Adafactor final : public Optimizer {
     count -= spec.padding * spec.shape.back();
     update.div_(squares.div(static_cast<double>(count)).sqrt_().clamp_min_(1));
     const double decay = spec.decay ? options_.weight_decay : 0;
-    auto master = part.master.to(at::kFloat);  // itself where it is fp32
+    auto master = part.master.to(at::kFloat);  // the tensor itself if it is fp32
     master.mul_(1 - learning_rate * decay).sub_(update, learning_rate);
     if (!master.is_same(part.master)) part.master.copy_(master);
     if (part.weight.defined()) part.weight.copy_(master);
@@ -218,7 +217,7 @@ class Adafactor final : public Optimizer {
   const OptimizerOptions options_;
   std::vector<SecondMoment> moments_;
   std::vector<Piece> parts_;
-  at::Tensor squares_;  // of rows and columns of all matrices
+  at::Tensor squares_;  // for rows and columns of all matrices
   double scale_ = 1;
 };
 

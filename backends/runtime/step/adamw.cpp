@@ -15,11 +15,11 @@
 namespace orch::train {
 namespace {
 
-// So that threads get equal shares, and on CUDA blocks.
+// The unit of work, so that threads, and blocks on CUDA, get equal shares.
 constexpr std::int64_t kChunk = 1 << 15;  // elements
 
 struct Chunk {
-  std::int64_t offset;  // in its range
+  std::int64_t offset;  // in its owned range
   std::int64_t count;
   bool decay;
 };
@@ -29,11 +29,11 @@ struct Part {
   Owned owned;
   std::vector<Chunk> chunks;
   at::Tensor exp_avg, exp_avg_sq;
-  AdamwKernel kernel = nullptr;  // null: on CUDA, with
+  AdamwKernel kernel = nullptr;  // null on CUDA, which uses:
   at::Tensor chunk_table = {};
-  // Of the last update, where the host does it:
+  // For the last update, if the host does it:
   Worker::Ticket updated = 0;
-  Moment there = {};  // the new weights on the device
+  Moment there = {};  // the new weights have been copied to the device
 };
 
 Part part_of(const Owned& owned, std::vector<Chunk> chunks) {
@@ -58,7 +58,7 @@ std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
   return chunks;
 }
 
-// Some chunks that lie in a row.
+// Consecutive chunks.
 struct ChunkSlice {
   std::size_t first = 0, end = 0;
   Range range;
@@ -76,7 +76,7 @@ std::vector<ChunkSlice> slices_of(const std::vector<Chunk>& chunks) {
   return slices;
 }
 
-// What lies between parameters stays zero. weight begins with the slice.
+// The gaps between parameters stay zero. weight begins with the slice.
 void clear_between(const std::vector<Chunk>& chunks, const ChunkSlice& slice, void* weight,
                    std::size_t element) {
   for (auto i = slice.first; i + 1 < slice.end; ++i) {
@@ -95,12 +95,12 @@ class Adamw final : public Optimizer {
       parts_.push_back(part_of(owned, chunks_of(owned, parameters)));
   }
 
-  // What the device has is updated at once. The host's parts follow in forward's order, in which
-  // the next step wants them, while the caller goes on.
+  // Updates the device's parts at once. The host's parts follow in forward's order, in which the
+  // next step needs them, while the caller continues.
   void step(double learning_rate, double gradient_scale, std::int64_t step) override {
     const auto rates = rates_of(learning_rate, gradient_scale, step);
     for (auto& part : parts_) {
-      if (part.chunks.empty() || part.owned.on_host) continue;  // padding, or the host's
+      if (part.chunks.empty() || part.owned.on_host) continue;  // padding, or on the host
       if (part.kernel)
         update_here(part, rates);
       else
@@ -187,7 +187,7 @@ class Adamw final : public Optimizer {
     return {factors(options_.weight_decay), factors(0)};
   }
 
-  // Gradients and weights are where the masters are.
+  // Gradients and weights are in the same memory as the masters.
   void update_here(const Part& part, const Rates& rates) const {
     const auto &master = part.owned.master, &weight = part.owned.weight;
     update(part, {0, part.chunks.size(), {}}, part.owned.gradient.data_ptr(),
@@ -202,7 +202,7 @@ class Adamw final : public Optimizer {
                     part.owned.weight.narrow(0, range.begin, range.end - range.begin)});
   }
 
-  // They come from the device, and go back there.
+  // Gradients come from the device, and weights go back there.
   Moment update_staged(const Part& part, const Rates& rates) {
     const auto& master = part.owned.master;
     const auto& weight = part.owned.weight;
@@ -265,14 +265,14 @@ class Adamw final : public Optimizer {
     part.chunk_table = table.to(part.owned.master.device());
   }
 #else
-  void step_cuda(Part&, double, double, std::int64_t) const {}  // there are no such tensors
+  void step_cuda(Part&, double, double, std::int64_t) const {}  // never called without CUDA
 #endif
 
   Parameters& parameters_;
   OptimizerOptions options_;
   std::vector<Part> parts_;
   Staging staging_;
-  Worker worker_;  // the last: it ends before what it works on
+  Worker worker_;  // last member: destroyed before the data that it works on
 };
 
 }  // namespace

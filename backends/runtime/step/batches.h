@@ -6,13 +6,12 @@
 
 namespace orch::train {
 
-// How many micro-batches each replica has of a batch. Throws Failed("bad_exit") where they cannot
-// share it.
+// The number of micro-batches per replica. Throws Failed("bad_exit") if the batch is not divisible.
 std::int64_t micro_batches_of(std::int64_t global_batch, const plan::Run& run, const Mesh& mesh);
 
-// Of the samples from `first` on, those of one micro-batch of this replica, by its number: replicas
-// take turns. As tensors on the device; not `with_tokens`: their place alone. Throws Failed("data")
-// for damaged data and for tokens that the vocabulary does not have.
+// Reads one micro-batch of this replica by its number, from the samples that begin at `first`:
+// replicas take turns. Tensors are on the device; without `with_tokens` only the position is set.
+// Throws Failed("data") for damaged data and for tokens outside the vocabulary.
 MicroBatch read_batch(const data::Dataset& dataset, const plan::Run& run, const Mesh& mesh,
                       std::int64_t first, std::int64_t micro, std::int64_t step,
                       bool with_tokens = true);

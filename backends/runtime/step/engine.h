@@ -10,23 +10,23 @@
 
 namespace orch::train {
 
-// What one optimizer step did. Losses are of the global batch, the same on every rank.
+// The result of one optimizer step. Losses are those of the global batch, the same on every rank.
 struct StepResult {
   double loss = 0;
   double gradient_norm = 0;
   double loss_scale = 1;
-  bool skipped = false;  // an overflow: nothing was updated
-  bool stop = false;     // some rank wants to
+  bool skipped = false;  // an overflow: no parameters were updated
+  bool stop = false;     // a rank was told to stop
 };
 
-// What all ranks know alike once the gradients of a step are in.
+// What all ranks know once the gradients of a step are reduced.
 struct Agreed {
   double norm = 0;  // of all gradients, times the loss scale
   double loss = 0;
   bool stop = false;
 };
 
-// The samples of one step: [first, first + global_batch) of the data's order.
+// The samples of one step: [first, first + global_batch) in the data's order.
 struct StepBatch {
   std::int64_t step = 0;  // from 1
   std::int64_t first = 0;
@@ -35,10 +35,10 @@ struct StepBatch {
   bool stop = false;  // this rank was told to stop
 };
 
-// What of a checkpoint: all, to go on with its training, or weights to begin another with.
+// all: continue a checkpoint's training; weights: begin another training with its weights.
 enum class Load { all, weights };
 
-// A parallelism strategy at work: what the loop needs of a backend.
+// A parallelism strategy at work: the interface between loop and backend.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -46,16 +46,17 @@ class Engine {
   // The mean loss over [first, first + count), without dropout.
   virtual double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) = 0;
 
-  // A copy of this rank's share of the state, in host memory: training may go on while it is
-  // written. Adds to the facts what else load() needs.
+  // A copy of this rank's share of the state, in host memory: training may continue while it is
+  // written. Adds to the facts what load() needs besides.
   virtual checkpoint::Saved save(checkpoint::Facts& facts) = 0;
   virtual void load(const checkpoint::Reader& from, Load what) = 0;
 
-  // After the last step: starts what is still to be sent, so that no rank waits for one that has
-  // left.
+  // After the last step: starts all outstanding communication, so that no rank waits for one that
+  // has left.
   virtual void finish() {}
 
-  // What really runs, for the log: "attention": "sdpa", "compression": "powersgd rank 2", ...
+  // The settings actually in use, for the log: "attention": "sdpa", "compression": "powersgd rank
+  // 2", ...
   virtual std::map<std::string, std::string> effective() const = 0;
   // By the estimator's names: "weights", "gradients", "optimizer states", "activations", ...
   virtual std::map<std::string, double> memory_items() const = 0;

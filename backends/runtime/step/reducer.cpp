@@ -98,8 +98,8 @@ void Reducer::launch(std::size_t bucket) {
   launched_ = bucket + 1;
 }
 
-// The sum is divided once, after it is complete: that rounds least, and for 2, 4, 8 ranks not at
-// all. fp16 is divided before it is cast: the sum of quotients is in range whenever the mean is.
+// The complete sum is divided once: this rounds least, and not at all for 2, 4, 8 ranks. fp16 is
+// divided before the cast: the sum of quotients is in range whenever the mean is.
 void Reducer::launch_plain(Bucket& bucket) {
   if (divides_first()) bucket.gradients.div_(data_.size());
   if (scatter_) {

@@ -8,7 +8,7 @@
 
 namespace orch::train {
 
-// A part of the flat gradient buffer that is sent at once.
+// A range of the flat gradient buffer that is sent at once.
 struct BucketRange {
   std::size_t first = 0, end = 0;  // parameters
   Range range;
@@ -16,54 +16,53 @@ struct BucketRange {
 
 struct BucketOptions {
   double bytes = 25 * 1048576.0;
-  double first_bytes = 1048576.0;  // small, so that the network begins early
-  std::string alone;               // a parameter with a bucket of its own
+  double first_bytes = 1048576.0;  // small, so that communication begins early
+  std::string alone;               // a parameter that gets its own bucket
 };
 std::vector<BucketRange> buckets_of(const ParameterLayout& layout, std::int64_t element_bytes,
                                     const BucketOptions& options);
-// The part of every bucket that a rank owns where each owns an equal one.
+// A rank's part of every bucket, if each rank owns an equal part.
 std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
                             std::int64_t ranks);
 
 struct ReducerOptions {
-  bool overlap = true;      // else all is sent in finish()
+  bool overlap = true;      // false: all is sent in finish()
   bool bucket_view = true;  // reduce in the gradients themselves, not in a copy
-  bool scatter = false;     // each rank gets the mean of its own part alone: see shard_of
-  std::optional<at::ScalarType> sent_as;  // else as the gradients are
+  bool scatter = false;     // each rank gets only the mean of its own part: see shard_of
+  std::optional<at::ScalarType> sent_as;  // unset: the gradients' type
 };
 
-// A way of its own to send buckets.
+// An alternative way to send buckets.
 class BucketHook {
  public:
   virtual ~BucketHook() = default;
   virtual void add_bucket(std::size_t first, std::size_t end) = 0;  // parameters
   virtual bool is_used_at(std::int64_t step) const = 0;
-  virtual double launch(std::size_t bucket) = 0;  // bytes of its buffers
+  virtual double launch(std::size_t bucket) = 0;  // returns the size of its buffers in bytes
   virtual void finish() = 0;                      // all buckets; afterwards gradients are the mean
 };
 
-// Makes gradients their mean over ranks, while backward goes on. Buckets are slices of the flat
-// gradient buffer in its order, which is backward's; they are sent strictly in that order on every
-// rank, whatever order gradients get ready in. Alone in its group it does nothing.
+// Averages gradients over ranks, while backward is running. Buckets are slices of the flat gradient
+// buffer in its order, which is backward's; they are sent strictly in that order on every rank, in
+// whatever order gradients become ready. In a group of one it does nothing.
 class Reducer {
  public:
-  // Both outlive the reducer.
+  // Both must outlive the reducer.
   Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
           const ReducerOptions& options, std::unique_ptr<BucketHook> hook = {});
 
-  // Before the backward of a micro-batch of a step (from 1), or of all of them where ready() is
-  // called for the last one alone. Without synchronize gradients are only added up: nothing is
-  // sent.
+  // Call this before the backward of a micro-batch of a step (from 1), or of all of them if ready()
+  // is called for the last one only. Without synchronize gradients are accumulated and not sent.
   void begin(std::int64_t step, bool synchronize);
-  // The gradient of this micro-batch is complete. At most once per begin(); never for one that is
-  // not used, whose gradient takes part as it is.
+  // The gradient of this micro-batch is complete. At most once per begin(); never for an unused
+  // parameter, whose gradient is sent as it is.
   void ready(std::size_t parameter);
-  // After the last backward: sends what was not, waits, and leaves the mean in the gradients.
+  // Call this after the last backward: sends the rest, waits, and stores the mean in the gradients.
   // Throws CommError. An overflow of fp16 compression is an infinity in the gradients, on every
   // rank.
   void finish();
 
-  double buffer_bytes() const { return buffer_bytes_; }  // at the last step, beside the gradients
+  double buffer_bytes() const { return buffer_bytes_; }  // in the last step, besides the gradients
 
  protected:
   BucketHook* hook() const { return hook_.get(); }
@@ -72,7 +71,7 @@ class Reducer {
   struct Bucket {
     std::size_t first = 0, end = 0;  // parameters
     at::Tensor gradients;            // a slice of the flat buffer
-    at::Tensor mine;                 // what of it this rank gets the mean of
+    at::Tensor mine;                 // the part whose mean this rank gets
     std::size_t waiting_for = 0;     // parameters not ready yet
     at::Tensor sent;                 // the gradients, or a copy
     Pending pending;
@@ -82,7 +81,7 @@ class Reducer {
   void launch(std::size_t bucket);
   void launch_plain(Bucket& bucket);
   void finish_plain(Bucket& bucket);
-  // What is summed in fp16 itself would overflow.
+  // A sum computed in fp16 itself would overflow.
   bool divides_first() const {
     return sent_type_ == at::kHalf && parameters_.gradients().scalar_type() == at::kHalf;
   }
@@ -99,7 +98,7 @@ class Reducer {
 
   std::int64_t step_ = 0;
   bool synchronize_ = false;
-  std::size_t launched_ = 0;  // buckets
+  std::size_t launched_ = 0;  // number of buckets
   double buffer_bytes_ = 0;
 };
 

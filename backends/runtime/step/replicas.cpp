@@ -17,8 +17,8 @@ void Replicas::add_up_gradients() {
   add_tied();
 }
 
-// With sequence parallelism each rank has seen its own rows only, of what all of them have; and of
-// some parameters its own heads only.
+// With sequence parallelism, a rank's gradients of replicated parameters cover only its own rows;
+// for some parameters, only its own heads.
 void Replicas::add_shared() {
   if (mesh_.tensor_size() == 1) return;
   std::vector<at::Tensor> parts;
@@ -29,7 +29,7 @@ void Replicas::add_shared() {
         parts.push_back(owned.gradient.narrow(0, at, end - begin));
   if (parts.empty()) return;
   Profile::Scope scope(&profile_, "shared gradient all-reduce");
-  auto there = parts;  // some may be on the host
+  auto there = parts;  // some may be in host memory
   for (auto& part : there) part = part.to(mesh_.world().device());
   const auto all = at::cat(there);
   mesh_.tensor().all_reduce(all).wait();
@@ -40,14 +40,15 @@ void Replicas::add_shared() {
   }
 }
 
-// Who has done its part early would wait in the next collective, and call that communication.
+// Otherwise an early rank would wait in the next collective, and its wait would count as
+// communication.
 void Replicas::wait_for_stages() {
   if (mesh_.stages() == 1 || !profile_.is_measuring()) return;
   Profile::Scope scope(&profile_, "idle");
   mesh_.world().world().barrier();
 }
 
-// The first and the last stage both have the words, and cut them alike.
+// The first and the last stage both have the word embedding, cut alike.
 void Replicas::add_tied() {
   if (!mesh_.ends() || !parameters_.has(kWords)) return;
   Profile::Scope scope(&profile_, "tied embedding all-reduce");
@@ -76,7 +77,7 @@ at::Tensor Replicas::squares() const {
       sum.add_(*all);
       continue;
     }
-    std::int64_t begin = 0;  // what is counted and not added yet; padding between is zero
+    std::int64_t begin = 0;  // counted but not added yet; gaps are zero
     for (const auto& [parameter, first, last, at] : owned.segments)
       if (is_copy(parameter)) {
         count(owned, begin, at);
@@ -89,7 +90,7 @@ at::Tensor Replicas::squares() const {
 
 Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
   const auto squared = squares();
-  const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
+  const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 on ranks without the head
   const auto shared = at::stack(
       {squared, loss.to(at::kDouble).mul_(tells), at::full_like(squared, stop ? 1.0 : 0.0)});
   mesh_.world().world().all_reduce(shared).wait();
@@ -139,12 +140,11 @@ void Replicas::sum(const at::Tensor& buffer) const {
   Profile::Scope scope(&profile_, "optimizer all-reduce");
   const auto here = buffer.to(mesh_.world().device());
   if (mesh_.tensor_size() > 1) mesh_.tensor().all_reduce(here).wait();
-  if (shards_)
-    mesh_.data().all_reduce(here).wait();  // of all groups that mirror each other: equal bits
+  if (shards_) mesh_.data().all_reduce(here).wait();  // over all mirror groups, to get equal bits
   if (!here.is_same(buffer)) buffer.copy_(here);
 }
 
-// Both ends have summed in an order of their own: they would come to drift apart.
+// Both ends sum in different orders: without this their copies would diverge.
 void Replicas::agree(std::size_t parameter, const at::Tensor& buffer) const {
   if (!mesh_.ends() || !parameters_[parameter].spec.is_tied) return;
   Profile::Scope scope(&profile_, "optimizer all-reduce");

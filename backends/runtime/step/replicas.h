@@ -12,11 +12,12 @@
 
 namespace orch::train {
 
-// What of a rank's parameters other ranks have as well: norms and some biases on all ranks that
-// share a layer, the words at both ends of the pipeline, and all of it on other replicas.
+// The parameters that other ranks have as well: norms and some biases on all ranks that share a
+// layer, the word embedding at both ends of the pipeline, and everything on other replicas.
 class Replicas {
  public:
-  // All outlive it. shards: the replicas that update a part each; null: each updates all of it.
+  // All must outlive it. shards: the replicas that each update a part; null: each updates
+  // everything.
   Replicas(Mesh& mesh, const Parameters& parameters, bool sequence_parallel, Group* shards,
            Profile& profile)
       : mesh_(mesh),
@@ -25,26 +26,26 @@ class Replicas {
         shards_(shards && shards->size() > 1 ? shards : nullptr),
         profile_(profile) {}
 
-  // Whether replicas before this one (or groups of them that share one copy) count the same.
+  // True if an earlier replica (or group of them that shares one copy) counts the same values.
   bool is_repeated() const { return mesh_.data_rank() >= (shards_ ? shards_->size() : 1); }
-  bool is_copy(std::size_t parameter) const;  // another rank's counts
+  bool is_copy(std::size_t parameter) const;  // another rank's copy counts
 
-  // After the replicas' reduction: gradients become those of the whole model, on every rank alike.
+  // After the replicas' reduction: makes gradients those of the whole model, equal on every rank.
   void add_up_gradients();
 
-  // One reduction over all ranks for all that they must know before they decide: the same bits on
-  // each. loss: this rank's share of it. Throws CommError.
+  // One reduction over all ranks of everything needed for decisions: the same bits on each. loss:
+  // this rank's share of it. Throws CommError.
   Agreed agree(const at::Tensor& loss, bool stop) const;
-  // Of an evaluation: the sum over all ranks of what each has of the loss. Throws CommError.
+  // For an evaluation: the sum of the loss over all ranks. Throws CommError.
   double total(const at::Tensor& loss) const;
-  // Of what no other rank counts: one double on the device.
+  // The squares that no other rank counts: one double on the device.
   at::Tensor squares() const;
-  // This rank's share of a state that is written once: of its own parts, or of what all replicas
-  // have. Not copied where some of it is on the host, which hardly has room for another.
+  // This rank's share of a state that is written once: its own parts, or a share of what all
+  // replicas have. Not copied if some of it is in host memory, which hardly has room for a copy.
   checkpoint::Saved save(std::vector<StateTensor> state) const;
-  // Of an owned range's gradients, where somebody knows them already.
+  // The squares of an owned range's gradients, if already known.
   std::function<std::optional<double>(std::size_t owned)> known_squares;
-  // How an optimizer sums over the parts of a parameter.
+  // The options with which an optimizer sums over the parts of a parameter.
   OptimizerOptions sums() const;
 
  private:

@@ -34,15 +34,14 @@ ModelOptions model_options(const plan::Run& run, at::Device device, const Tensor
   return options;
 }
 
-// Whether there is something to wait for must not depend on what a rank has: a stage may have no
-// parameters.
+// Whether to wait must not depend on a rank's content: a stage may have no parameters.
 void require_host_memory(const ParameterOptions& options, const plan::Run& run, World& world) {
   const bool keeps_inputs = plan::common_settings.offload_activations.or_default(run);
   if (options.on_host == 0 && !keeps_inputs) return;
   double elements = 0;
   for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
     elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
-  // Inputs of all layers but the last.
+  // Inputs of all layers except the last.
   const auto rows = static_cast<double>(run.batch.micro_batch * run.model.seq);
   const double inputs = keeps_inputs ? static_cast<double>(run.model.layers - 1) * rows *
                                            static_cast<double>(run.model.hidden) *

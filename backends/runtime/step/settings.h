@@ -1,6 +1,6 @@
 #pragma once
 
-// What a declared setting reads in a trainer.
+// Reads a declared setting in a trainer.
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 
 namespace orch::plan {
 
-// Throws std::out_of_range naming a setting that run.json does not have, std::invalid_argument one
-// of another type.
+// Throws std::out_of_range naming a setting that run.json lacks, std::invalid_argument for another
+// type.
 template <class T>
 auto value_of(const Run& run, const Setting<T>& setting) {
   using Held = std::conditional_t<std::is_same_v<T, std::string_view>, std::string, T>;

@@ -11,7 +11,7 @@ namespace orch::train {
 
 Staging::Staging(at::Device device) : device_(device), down_(device), up_(device) {}
 
-// As much as the largest slice: once, since a training's slices are always the same.
+// Sized for the largest slice, once: a training's slices never change.
 void Staging::make_room() {
   std::int64_t most = 0;
   for (const auto& slice : slices_) most = std::max(most, slice.down.numel());
@@ -47,7 +47,7 @@ Moment Staging::run(std::size_t count, const Work& work) {
     auto& slot = slots_[next_ % kSlots];
     const auto& to = slices_[next_].up;
     slot.fetched.synchronize();
-    slot.sent.synchronize();  // of the slice that was in it before
+    slot.sent.synchronize();  // copy of the slot's previous slice
     work(next_ + count - end, slot.down.data_ptr(), to.defined() ? slot.up.data_ptr() : nullptr);
     if (to.defined()) last = slot.sent = up_.copy(to, slot.up.narrow(0, 0, to.numel()), after_);
     if (const auto next = next_ + kSlots - 1; next < slices_.size()) fetch(next);

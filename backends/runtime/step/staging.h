@@ -11,26 +11,26 @@
 namespace orch::train {
 
 // Numbers that come from the device to the host slice by slice, and others that go back: one slice
-// in each direction while the host works on a third.
+// in each direction is copied while the host works on a third.
 class Staging {
  public:
-  // Elements of a slice: enough for a copy to run at full speed, and so few that all slots stay in
-  // the processor's cache, where copies find and leave them: that much less goes through its
-  // memory.
+  // Elements of a slice: enough for a copy at full speed, and few enough that all slots stay in the
+  // processor's cache, so that less goes through its memory.
   static constexpr std::int64_t kMost = 1 << 22;
 
   explicit Staging(at::Device device);
 
-  // Flat tensors on the device, kMost elements at most; of one type each in all slices.
+  // Flat tensors on the device, at most kMost elements; all slices have the same types.
   struct Slice {
     at::Tensor down, up;  // up may be undefined
   };
-  // Both pointers are those of the slice's first element.
+  // Both pointers point to the slice's first element.
   using Work = std::function<void(std::size_t slice, const void* down, void* up)>;
-  // All slices of some work, to be run in order when `after` is over: the first ones leave at once.
+  // All slices of some work, to be run in order after `after` is reached: the first copies start at
+  // once.
   void begin(std::vector<Slice> slices, const Moment& after);
-  // The next ones, while those behind them are on their way. Returns when the host is done with
-  // them, and when the device will be.
+  // Works on the next slices, while those behind them are copied. Returns when the host is done
+  // with them, and the point at which the device will be.
   Moment run(std::size_t count, const Work& work);
 
   double bytes() const;  // of pinned memory

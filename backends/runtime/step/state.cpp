@@ -46,8 +46,8 @@ checkpoint::Piece box_of(const std::string& kind, const Parameter& parameter, st
   return box;
 }
 
-// Elements of the rank's slice from `begin` on. Padding is behind all rows, so what is left of them
-// comes first.
+// Adds elements of the rank's slice, beginning at `begin`. Padding is behind all rows, so the
+// remaining elements come first.
 void add_elements(const std::string& kind, const Parameters& parameters, std::size_t index,
                   std::int64_t begin, const at::Tensor& tensor, std::int64_t vocab,
                   std::vector<StateTensor>& to) {
@@ -59,24 +59,24 @@ void add_elements(const std::string& kind, const Parameters& parameters, std::si
   to.push_back({piece, tensor.view({-1}).narrow(0, 0, piece.end - piece.begin), index});
 }
 
-// Without a copy if the tensor is on the host.
+// Without a copy if the tensor is in host memory.
 checkpoint::SharedBytes shared_bytes(const at::Tensor& tensor) {
   auto host = std::make_shared<const at::Tensor>(tensor.to(at::kCPU));
   return {{static_cast<const std::byte*>(host->data_ptr()), host->nbytes()}, std::move(host)};
 }
 
-// Training waits for this copy. Most of it is the system's work on new pages, which the pool's
-// threads share; a vector's are touched by one thread.
+// Training waits for this copy. Most of its time is the system's work on new pages, which the
+// pool's threads share; those of a vector are touched by one thread.
 at::Tensor copied(const at::Tensor& tensor) {
   const auto copy = host_zeros(tensor.numel(), tensor.scalar_type());
   copy.copy_(tensor);
   return copy;
 }
 
-// Elements that the writer has a copy of at a time: beside states on the host there may be no room
-// for more.
+// Elements that the writer copies at a time: besides states in host memory there may be no room for
+// more.
 constexpr std::int64_t kMostRead = 64 << 20;
-constexpr std::size_t kSmall = 64 << 10;  // bytes; not worth pages of their own
+constexpr std::size_t kSmall = 64 << 10;  // bytes; smaller ones share a buffer
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
@@ -132,7 +132,7 @@ void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
   std::int64_t all = 0;
   for (const auto& each : state) all += each.tensor.numel();
   const auto begin = all * rank / ranks, end = all * (rank + 1) / ranks;
-  std::int64_t at = 0;  // of the tensor in the row
+  std::int64_t at = 0;  // position in the concatenated tensors
   for (const auto& each : state) {
     const auto count = each.tensor.numel();
     save_range(each, std::clamp<std::int64_t>(begin - at, 0, count),

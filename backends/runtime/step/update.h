@@ -10,24 +10,24 @@
 
 namespace orch::train {
 
-// The end of a step: skips it, or clips gradients and updates the weights; and keeps the loss
-// scale. All ranks decide alike, since they are given the same norm.
+// The end of a step: skips it, or clips gradients and updates the weights; and adapts the loss
+// scale. All ranks decide alike, since they get the same norm.
 class Update {
  public:
-  // All outlive it.
+  // All must outlive it.
   Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options = {});
 
-  // What each replica multiplies its mean loss by: a token's gradient is then scaled by the loss
-  // scale over the tokens of the whole batch, and overflows in the same steps whatever the layout.
+  // The factor for each replica's mean loss: a token's gradient is then scaled by the loss scale
+  // over the tokens of the whole batch, and overflows in the same steps whatever the layout.
   double loss_scale() const { return loss_scale_.scale() / replicas_; }
   Optimizer& optimizer() { return *optimizer_; }
 
-  // Throws Failed("nan") where neither a skipped step nor a smaller scale helps.
+  // Throws Failed("nan") if neither a skipped step nor a smaller scale helps.
   StepResult apply(const StepBatch& batch, const Agreed& agreed);
-  // Told by how much the loss scale has changed.
+  // Called with the ratio by which the loss scale has changed.
   std::function<void(double ratio)> on_rescale;
 
-  // All of the training's state on this rank, when the host is done with it.
+  // All of the training's state on this rank, after the host's update is done.
   std::vector<StateTensor> save(checkpoint::Facts& facts);
   void load(const checkpoint::Reader& from, Load what);
   std::map<std::string, double> memory_items() const {

@@ -8,7 +8,7 @@ namespace orch::train {
 
 namespace {
 
-// Tied words are used twice.
+// Tied embeddings are used twice.
 std::vector<std::int64_t> users_of(const ParameterSpec& spec, std::int64_t layers) {
   if (spec.is_tied) return {-1, layers};
   return {layer_of(spec.name, layers)};
@@ -32,8 +32,8 @@ WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer&
       }
 }
 
-// Buckets are in backward's order, but for the words, which come last and are wanted first. All
-// ranks send in this order, whenever they come to it.
+// Buckets are in backward's order, except the word embedding, which is last and needed first. All
+// ranks send in this order, whenever they reach it.
 void WeightGather::start() {
   Profile::Scope scope(&profile_, "weight all-gather");
   pending_.clear();

@@ -10,17 +10,17 @@
 
 namespace orch::train {
 
-// Weights that each replica has updated its own part of, on their way to the others: those that
-// forward uses first go first.
+// Gathers weights of which each replica has updated a part: those that forward uses first are sent
+// first.
 class WeightGather {
  public:
-  // All outlive it. layers: of the model.
+  // All must outlive it. layers: of the model.
   WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
                const std::vector<BucketRange>& buckets, std::int64_t layers, Profile& profile);
 
-  void start();  // those that are updated already; the others follow as they are waited for
+  void start();  // sends those already updated; the others follow in wait()
   void wait();   // for all of them
-  // For those of a layer; -1: the embedding's, layers: the head's.
+  // Waits for those of a layer; -1: the embedding; `layers`: the head.
   void wait_for(std::int64_t layer);
 
  private:
@@ -33,8 +33,8 @@ class WeightGather {
   const std::vector<BucketRange>& buckets_;
   Profile& profile_;
   std::map<std::int64_t, std::vector<std::size_t>> buckets_of_;  // by layer
-  std::vector<Pending> pending_;  // by bucket; empty: none is on its way
-  std::size_t left_ = 0;          // buckets that have not been sent: the first so many
+  std::vector<Pending> pending_;                                 // by bucket; empty: not running
+  std::size_t left_ = 0;  // number of leading buckets that have not been sent
   std::vector<bool> is_done_;
 };
 
