@@ -12,7 +12,7 @@ namespace {
 using namespace backend;
 
 void check_sequence(const RunView& run, const Setup& setup, Problems& problems) {
-  // We share rows, of all samples of the micro-batch together; others share positions.
+  // Our trainer shares the rows of all samples of the micro-batch together; others share positions.
   const bool lean = setup.model.lean;
   const std::int64_t t = run->tensor_parallel,
                      rows = (lean ? run->micro_batch : 1) * run.model().seq;
@@ -49,8 +49,8 @@ void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
         run->tensor_parallel > 1 ? "try sequence_parallel = true" : "try overlap_tensor = false");
 }
 
-// The largest stage sets the beat; and while all stages are at work on a chunk of theirs, so does
-// the largest of these, as long as no micro-batch waits in between.
+// The largest stage determines the rate; and while all stages work on a chunk of theirs, so does
+// the largest of these chunks, as long as no micro-batch waits in between.
 void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix,
                            Problems& problems) {
   const auto p = static_cast<double>(setup.pipeline),
@@ -79,7 +79,7 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (!setup.engine.interleaves)
     problems.reject("interleave", "DeepSpeed's pipeline does not interleave",
                     "try interleave = 1 or engine = 'megatron'");
-  // Megatron-Core counts embedding and head as a layer each; we do not.
+  // Megatron-Core counts embedding and head as a layer each; our trainer does not.
   const bool counted = setup.partition.count_embeddings && !setup.model.lean;
   const std::int64_t dealt = layers + (counted ? 2 : 0);
   if (setup.partition.count_embeddings && setup.model.lean)
@@ -127,7 +127,7 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-// As they were listed.
+// Checks a layout that was given as a list.
 void check_listed(const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const auto listed = static_cast<std::int64_t>(partition.listed.size());
@@ -148,7 +148,7 @@ void check_listed(const Setup& setup, Problems& problems) {
                     "try interleave = 1 and stage_partition = 'uniform'");
 }
 
-// What would share them equally: other stages, if not far fewer, or other layers.
+// Suggests numbers that divide evenly: of stages, if not far fewer, or of layers.
 std::string even_stages(const Partition& partition, std::int64_t p) {
   const auto fewer = divisor_below(partition.items(), p);
   const auto layers = round_up(partition.items(), p) - (partition.count_embeddings ? 2 : 0);
@@ -156,7 +156,7 @@ std::string even_stages(const Partition& partition, std::int64_t p) {
                        : say("try pipeline_parallel = ", fewer, " or layers = ", layers);
 }
 
-// A stage with the head alone is meant; one with nothing at all is no stage of ours.
+// A stage with the head alone is intended; our trainer does not support one without anything.
 void check_costs(const Setup& setup, Problems& problems) {
   if (!setup.model.lean) return;
   problems.reject("partition_rule",
@@ -189,7 +189,7 @@ void check_partition(const Setup& setup, Problems& problems) {
                            say("try pipeline_parallel = ", divisor_below(layers, p),
                                " or layers = ", round_up(layers, p)));
   if (partition.loss() <= 0 || !setup.uneven.empty())
-    return;  // of uneven chunks check_interleave speaks
+    return;  // check_interleave reports uneven chunks
   const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
   problems.warn(
       "pipeline_parallel",
@@ -260,7 +260,7 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
                     say("try expert_parallel = ", divisor_below(experts, e)));
   const std::int64_t ranks = setup.tensor * setup.data / setup.expert_tensor;
   if (ranks % e == 0 || problem_with_cuts(setup)) return;
-  const auto whole = setup.tensor * setup.data;  // of which e may be some where experts are not cut
+  const auto whole = setup.tensor * setup.data;  // e must be a divisor if experts are not cut
   const bool unfolded = !setup.model.folded();
   problems.reject("expert_parallel",
                   unfolded

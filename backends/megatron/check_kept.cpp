@@ -40,7 +40,7 @@ void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
-  // Engines whose estimate has sums in fp32 anyway are told by this setting to have them so.
+  // This setting has no effect for engines that sum in fp32 anyway.
   if (setup.fp32_accumulate && setup.model.element == 4)
     problems.warn("fp32_accumulate",
                   say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
@@ -63,7 +63,8 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 // ---- Megatron-FSDP ----
 
-// Of a stage's weights and gradients: with each micro-batch, and once per step by ZeRO-1.
+// The traffic of a stage's weights and gradients: with each micro-batch, and once per step with
+// ZeRO-1.
 void warn_of_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.micro_batches == 1 || run->nodes == 1 || setup.tensor * setup.data <= run.domain())
     return;
@@ -127,7 +128,7 @@ void check_offloaded_modules(const RunView& run, const Setup& setup, Problems& p
            "leave out expert_fc1 and moe_act, or moe there");
 }
 
-// Of whole layers: Megatron Core's cpu_offloading.
+// Checks the offload of whole layers: Megatron Core's cpu_offloading.
 void check_offloaded_layers(const Setup& setup, Problems& problems) {
   const char* modules = "name offload_modules, such as 'core_attn+attn_proj'";
   if (setup.pipeline > 1)

@@ -4,7 +4,7 @@
 
 namespace orch::megatron {
 
-// What is wrong with how weights, gradients, the optimizer and activations are kept.
+// Checks how weights, gradients, the optimizer and activations are stored.
 void check_kept(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 
 }  // namespace orch::megatron

@@ -25,13 +25,13 @@ using namespace train;
 
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
-// Runs of before there was this setting do not have it.
+// Runs older than this setting do not have it.
 bool fills_bubbles(const plan::Run& run) {
   return settings.fill_bubbles.or_default(run) && run.layout.pipeline_parallel > 1;
 }
 
-// The run itself. Throws Failed("bad_exit") with all that this trainer cannot do of it: orch checks
-// most of that before, but run.json may have been written by hand.
+// Returns the run itself. Throws Failed("bad_exit") with everything that this trainer does not
+// support: orch checks most of that before, but run.json may have been written by hand.
 const plan::Run& checked(const plan::Run& run) {
   const auto ranks = run.layout.tensor_parallel, stages = run.layout.pipeline_parallel;
   const auto chunks = settings.interleave(run);
@@ -63,7 +63,7 @@ const plan::Run& checked(const plan::Run& run) {
   return run;
 }
 
-// So that every bucket can be shared equally by the replicas, at multiples of 16 bytes.
+// Aligned so that every bucket can be divided equally among the replicas, at multiples of 16 bytes.
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
   const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
   return lay_out(specs_of(run, mesh.stage()), slice, backend::alignment(mesh.data_size()));
@@ -95,7 +95,7 @@ PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& prof
   return {std::move(model), run.batch.micro_batch, fills_bubbles(run), slow ? std::atof(slow) : 0};
 }
 
-// The words' are sent apart: both ends of the pipeline then cut them alike.
+// The word embedding's bucket is separate: both ends of the pipeline then cut it alike.
 constexpr double kBucketBytes = kEngines[0].bucket * 4;
 const BucketOptions kBuckets{kBucketBytes, kBucketBytes / 8, kWords};
 
@@ -140,7 +140,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-// Every rank of a replica reads its samples itself: those that ddp would give to it.
+// Every rank of a replica reads its samples itself: the same ones that ddp would assign to it.
 Pipeline::Read Engine::reader(const data::Dataset& dataset, std::int64_t first,
                               std::int64_t step) const {
   return [this, &dataset, first, step](std::int64_t micro, bool with_tokens) {
@@ -179,7 +179,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   gather_.wait();
   const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
   return replicas_.total(pipeline_.evaluate(
@@ -195,7 +195,7 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
   gather_weights(false);
 }
 
-// How many gathers this rank has started depends on how far its host is.
+// The number of gathers that this rank has started depends on the progress of its host.
 void Engine::finish() { gather_.wait(); }
 
 std::map<std::string, std::string> Engine::effective() const {

@@ -9,10 +9,10 @@
 
 namespace orch::megatron {
 
-// Tensor, pipeline and data parallelism, with the optimizer on every replica or in shards (ZeRO-1).
+// Tensor, pipeline and data parallelism, with the optimizer on every replica or sharded (ZeRO-1).
 class Engine : public train::Engine {
  public:
-  // All outlive the engine. Random weights; load() replaces them.
+  // All must outlive the engine. Weights are random until load() replaces them.
   Engine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;

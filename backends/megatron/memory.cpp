@@ -10,7 +10,7 @@ namespace {
 
 using namespace backend;
 
-// Names of what is kept for one group of parameters.
+// Names of the memory items of one group of parameters.
 struct Names {
   const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients;
 };
@@ -29,9 +29,9 @@ struct Stages {
   std::int64_t first, last;
 };
 
-// Master weights, moments and the sum of gradients, all in fp32.
+// Adds master weights, moments and the sum of gradients, all in fp32.
 void add_host(const Setup& setup, Stages stages, double params, double shards, WorkSink& sink) {
-  // Our gradients stay where they are summed.
+  // Our trainer's gradients stay where they are summed.
   const bool lean = setup.model.lean;
   const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / shards;
   emit_kept(sink, lean ? "optimizer states on the host" : "optimizer states and gradients",
@@ -97,17 +97,17 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
 }
 
-// What a stage keeps of each micro-batch in flight beside its layers' inputs, in such inputs. We
-// keep each rank's share of the output.
+// What a stage stores for each micro-batch in flight besides its layers' inputs, measured in such
+// inputs. Our trainer stores each rank's share of the output.
 double handed_over(const Setup& setup, std::int64_t stage) {
   if (!setup.model.lean) return setup.pipeline > 1 ? setup.engine.handed_over : 1;
   if (setup.pipeline == 1 || (stage + 1 == setup.pipeline && setup.chunks == 1)) return 0;
-  // With sequence parallelism a layer's input is a share already.
+  // With sequence parallelism a layer's input is already a share.
   return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
 }
 
-// Layers that a stage holds at its busiest where its chunks differ: the schedule, chunk by chunk.
-// It is busiest before the first groups of micro-batches have passed: later ones repeat them.
+// The maximum of layers in flight on a stage if its chunks differ, from the schedule. The maximum
+// occurs before the first groups of micro-batches have passed: later ones repeat them.
 std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int64_t stage) {
   shape.micro_batches =
       std::min(shape.micro_batches, 3 * shape.stages + shape.micro_batches % shape.stages);
@@ -120,7 +120,7 @@ std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int6
   return most;
 }
 
-// Chunks that a stage holds at its busiest; of its mean size, where they differ.
+// The maximum of chunks in flight on a stage, in chunks of mean size if they differ.
 double chunks_in_flight(const Setup& setup, std::int64_t stage) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches,
                               setup.fill_bubbles};
@@ -131,7 +131,7 @@ double chunks_in_flight(const Setup& setup, std::int64_t stage) {
          static_cast<double>(layers);
 }
 
-// Layer inputs or activations that it holds then, but for those of dense layers.
+// The layer inputs or activations stored at that time, without those of dense layers.
 double layers_in_flight(const Setup& setup, std::int64_t stage) {
   const double held =
       static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
@@ -143,7 +143,7 @@ double dense_in_flight(const Setup& setup, std::int64_t stage) {
          static_cast<double>(setup.chunks);
 }
 
-// What products that wait for an idle moment were given, and the gradients of what they gave.
+// The inputs of delayed products, and the gradients of their outputs.
 void emit_put_off(const Setup& setup, WorkSink& sink) {
   if (!setup.fill_bubbles) return;
   const auto& model = setup.model;
@@ -163,8 +163,8 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
   }
 }
 
-// What goes to the host of some of these layers. On the device there is beside the rest what
-// comes back ahead of its backward, of one layer.
+// The part of these layers' activations that is offloaded to the host. The device stores the rest,
+// and the prefetched activations of one layer.
 void emit_away(const Setup& setup, const Transformer& model, Stages stages, double layers,
                const char* name, WorkSink& sink) {
   const double each = layer_away(setup, model), kept = kept_per_layer(model);
@@ -207,7 +207,8 @@ double stage_params(const Setup& setup, std::int64_t stage) {
   return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
-// There for the update alone, when no micro-batch is in flight: what its activations leave of it.
+// Memory used only during the update, when no micro-batch is in flight: what exceeds the
+// activations.
 void emit_after_step(const Setup& setup, const char* name, double each, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const double params = stage_params(setup, stage);
@@ -226,8 +227,9 @@ void emit_copies(const Setup& setup, WorkSink& sink) {
                     setup.states.weights * (1 + 1 / setup.shards()), sink);
 }
 
-// Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing
-// else is left of the micro-batch by then; in a pipeline others are in flight.
+// In our trainer, the word embedding's gradient of a micro-batch is completed before it is added.
+// With one stage nothing else is left of the micro-batch by then; in a pipeline others are in
+// flight.
 void emit_words_gradient(const Setup& setup, WorkSink& sink) {
   if (!setup.model.lean || setup.pipeline == 1) return;
   const double params = setup.model.embedding_params() + setup.model.padding_params();
@@ -238,7 +240,7 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
   if (setup.data == 1 || setup.zero_stage == 0 || !setup.engine.copies_buckets) return;
-  // Never larger than what there is to reduce.
+  // Never larger than the gradients to reduce.
   const double layers = static_cast<double>(setup.partition.portion());
   const double elements = std::min(setup.engine.bucket, layers * model.layer_params());
   const double bytes = elements * setup.states.gradients;
@@ -247,7 +249,7 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   });
 }
 
-// Of the words, for lookup and logits.
+// The number of vocabulary matrices, for lookup and logits.
 double words_on(const Setup& setup, std::int64_t stage) {
   const auto& model = setup.model;
   const bool last = stage + 1 == setup.pipeline;
@@ -255,9 +257,9 @@ double words_on(const Setup& setup, std::int64_t stage) {
          (last ? (setup.pipeline > 1 ? model.embedding_params() : model.head_params()) : 0);
 }
 
-// Whole for a while with Megatron-FSDP: weights of the layer in use and of those that are gathered
-// ahead, half a billion parameters or one layer, and of what is in no layer; gradients in the queue
-// to be reduced, a billion or two layers, and the layer that joins it.
+// Temporarily complete with Megatron-FSDP: weights of the layer in use and of prefetched ones, half
+// a billion parameters or one layer, and parameters outside of layers; gradients waiting for
+// reduction, a billion or two layers, and those of the next layer.
 void emit_whole(const Setup& setup, WorkSink& sink) {
   if (!setup.scatters_each() || setup.data == 1) return;
   constexpr double kAhead = 5e8, kQueued = 1e9;
@@ -274,8 +276,8 @@ void emit_whole(const Setup& setup, WorkSink& sink) {
   }
 }
 
-// Ours: gradients and updated weights pass through pinned slices, of a stage's share if that is
-// less.
+// Our trainer: gradients and updated weights pass through pinned slices, limited to a stage's
+// share.
 void emit_staging(const Setup& setup, WorkSink& sink) {
   if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
   const double each = setup.states.gradients + setup.states.weights;
@@ -303,7 +305,8 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) +
                      (setup.experts > 1) + (setup.model.context_parallel > 1) +
                      (setup.model.folded() && setup.expert_tensor > 1);
-  emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks
+  emit_communicators(sink, setup.pipeline - 1,
+                     groups > 1 ? groups + 1 : groups);  // and one of all ranks
 }
 
 }  // namespace orch::megatron

@@ -1,7 +1,7 @@
 #pragma once
 
-// What layers keep and Megatron-LM brings to the host between forward and backward: whole layers,
-// or the inputs of modules, by their names in Megatron Core (offload_modules in its
+// Activations that Megatron-LM offloads to the host between forward and backward: whole layers, or
+// the inputs of modules, by their names in Megatron Core (offload_modules in its
 // TransformerConfig).
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace orch::megatron {
 
 enum InputOf : std::uint32_t {
-  kInputOfNorm = 1,  // of attention
+  kInputOfNorm = 1,  // before attention
   kInputOfQkv = 2,
   kInputOfAttention = 4,  // queries, keys and values
-  kInputOfOutput = 8,     // what attention gives
+  kInputOfOutput = 8,     // the output of attention
   kInputOfSecondNorm = 16,
   kInputOfExperts = 32,     // rows that were sent to them
-  kInputOfActivation = 64,  // between the products of the experts that tokens choose
+  kInputOfActivation = 64,  // between the products of routed experts
 };
 inline constexpr std::array<backend::ModuleName, 7> kOffloaded{{{"attn_norm", kInputOfNorm},
                                                                 {"qkv_linear", kInputOfQkv},
@@ -31,7 +31,7 @@ inline constexpr std::array<backend::ModuleName, 7> kOffloaded{{{"attn_norm", kI
                                                                 {"moe_act", kInputOfActivation}}};
 
 // Bytes per element of [s, b, h], for 16-bit activations, of the inputs of these modules on one
-// rank. What is computed again is not there to go.
+// rank. What is recomputed cannot be offloaded.
 inline double offloaded_bytes(const backend::Transformer& model, std::uint32_t modules) {
   const auto& sizes = model.sizes;
   const double t = model.tensor_parallel, rows = model.sequence_parallel ? t : 1;
@@ -53,18 +53,17 @@ inline double offloaded_bytes(const backend::Transformer& model, std::uint32_t m
   return bytes;
 }
 
-// Of a layer and a micro-batch.
+// Offloaded bytes per layer and micro-batch.
 inline double layer_away(const Setup& setup, const backend::Transformer& model) {
   if (!setup.offload_activations) return 0;
   if (setup.away_modules == 0) return backend::kept_per_layer(model);
-  // Within core_attn all that is kept goes, scores too.
+  // core_attn offloads all that it stores, scores included.
   const bool scores = (setup.away_modules & kInputOfAttention) != 0 && !model.again();
   return offloaded_bytes(model, setup.away_modules) * model.sbh() * model.element / 2 +
          (scores ? backend::kept_scores(model) : 0);
 }
 
-// Of the layers in flight, the number that go to the host: what the last one keeps is needed at
-// once.
+// The number of layers in flight that are offloaded: those of the last one are needed at once.
 inline double layers_away(const Setup& setup, double layers) {
   const double most = std::max(0.0, layers - 1);
   return setup.offload_layers > 0 ? std::min(static_cast<double>(setup.offload_layers), most)

@@ -11,14 +11,14 @@ namespace {
 
 using namespace pipeline;
 
-// The number of these nodes that have an expert of a token, if it chooses them at random; where its
-// router may only choose from some of them, those.
+// The expected number of these nodes that have an expert of a token, if experts are chosen at
+// random; limited to the number of nodes from which the router may choose.
 double visited_nodes(const backend::RunView& run, double nodes) {
   const auto chosen = static_cast<double>(run.model().experts_per_token);
   const auto any_of = [&](double places) {
     return places * (1 - std::pow(1 - 1 / places, chosen));
   };
-  // Inside one node: its ranks.
+  // Within one node: the number of its ranks.
   if (nodes <= 1) return any_of(static_cast<double>(settings.expert_parallel(run)));
   const double any = any_of(nodes);
   const auto most = static_cast<double>(settings.nodes_limit(run));
@@ -86,12 +86,12 @@ Setup::Setup(const backend::RunView& run)
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
   overlap_grad_reduce = settings.overlap_grad_reduce(run) ||
                         (engine.reduces_under_backward && (zero_stage == 0 || !fp32_accumulate)) ||
-                        scatters_each();  // Megatron-FSDP does, whatever is asked for
+                        scatters_each();  // Megatron-FSDP always does
   overlap_param_gather = settings.overlap_param_gather(run) || zero_stage == 3;
   asks_fill_bubbles = settings.fill_bubbles(run);
   fill_bubbles = asks_fill_bubbles && pipeline > 1 && chunks == 1;
   if (settings.launch_blocking(run)) {
-    // A host that waits for each kernel pays the launches a second time and hides nothing.
+    // A host that waits for each kernel pays the launches a second time and cannot hide anything.
     model.overheads *= 2;
     overlap_grad_reduce = overlap_param_gather = false;
   }
@@ -101,7 +101,7 @@ Setup::Setup(const backend::RunView& run)
   dense->sizes.experts = 0;
 }
 
-// Dense layers come first, so the walk ends early.
+// Dense layers come first, so the loop ends early.
 std::int64_t Setup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
   std::int64_t left = model.sizes.dense_layers, found = 0;

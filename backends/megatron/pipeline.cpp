@@ -56,8 +56,8 @@ bool Pipeline::predicts(std::int64_t chunk) const {
   return chunks_[static_cast<std::size_t>(chunk)]->span().predicts;
 }
 
-// Ranks that share a layer send a share of the rows each: all of them have what they need to put
-// them together again, inside their node.
+// Ranks that share a layer send a share of the rows each: together they have all of them and can
+// gather them within their node.
 void Pipeline::expect(const std::vector<Task>& tasks) {
   if (mesh_.stages() == 1) return;
   const auto& model = options_.model;
@@ -105,7 +105,7 @@ void Pipeline::forward(Step& step, const Task& task) {
   flight.sent = mesh_.channels().to_next.send(flight.output);
 }
 
-// Who gives back a gradient has received what it is the gradient of.
+// A stage that returns a gradient has received the corresponding activations.
 void Pipeline::backward(Step& step, const Task& task) {
   auto& chunk = *chunks_[static_cast<std::size_t>(task.chunk)];
   auto& flight = step.flights.at({task.chunk, task.micro_batch});
@@ -145,7 +145,7 @@ void Pipeline::slow_down(double passes) const {
 }
 
 void Pipeline::send(Channel& to, at::Tensor message) {
-  // Over Gloo nobody can tell when one is done; but no neighbour is so many behind.
+  // With Gloo the end of a send is unknown; but no neighbour is this many messages behind.
   const auto most = 2 * static_cast<std::size_t>(mesh_.stages()) * chunks_.size();
   while (!sends_.empty() && (sends_.front().pending.is_done() || sends_.size() > most)) {
     sends_.front().pending.wait();

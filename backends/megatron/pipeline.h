@@ -11,9 +11,9 @@
 
 namespace orch::megatron {
 
-// What comes through a channel in one step, in order: the next message is asked for before the one
-// at hand is used. Not in the first step, in which the device allocates: that would wait for a
-// receive, which waits for what this rank has not computed yet.
+// The messages of a channel in one step, in order: the next recv is posted before the present
+// message is used. Not in the first step, in which the device allocates memory: that would wait for
+// a recv, which waits for results that this rank has not computed yet.
 class Inbox {
  public:
   Inbox(train::Channel& channel, train::Profile* profile) : channel_(channel), profile_(profile) {}
@@ -21,7 +21,7 @@ class Inbox {
   void expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
               const at::TensorOptions& like);
   at::Tensor take();                // waits; throws CommError
-  void warm() { is_warm_ = true; }  // a whole step was done
+  void warm() { is_warm_ = true; }  // a whole step is done
 
  private:
   void ask();
@@ -30,7 +30,7 @@ class Inbox {
   train::Profile* profile_;
   std::vector<std::int64_t> shape_;
   at::TensorOptions like_;
-  std::int64_t left_ = 0;  // not asked for yet
+  std::int64_t left_ = 0;  // not posted yet
   bool is_warm_ = false;
   at::Tensor next_;
   train::Pending pending_;
@@ -40,23 +40,23 @@ struct PipelineOptions {
   train::ModelOptions model;
   std::int64_t micro_batch = 1;
   bool filled = false;
-  // For benchmarks: so many milliseconds more for a stage's forward, the gradient of its input, and
-  // that of its weights. From ORCH_TEST_SLOW_MS.
+  // For benchmarks: additional milliseconds for a stage's forward, its input gradient and its
+  // weight gradient. From ORCH_TEST_SLOW_MS.
   double slow_ms = 0;
 };
 
-// The chunks of this rank's stage, and what the neighbours send and get.
+// The chunks of this rank's stage, and their communication with the neighbours.
 class Pipeline {
  public:
-  // mesh, parameters and profile outlive it. spans: of each chunk.
+  // mesh, parameters and profile must outlive it. spans: one per chunk.
   Pipeline(train::Mesh& mesh, const PipelineOptions& options, const std::vector<train::Span>& spans,
            train::Parameters& parameters, train::Profile* profile);
 
-  // Micro-batch m of the step, as this rank's replica has it.
+  // Reads micro-batch m of the step for this rank's replica.
   using Read = std::function<train::MicroBatch(std::int64_t micro, bool with_tokens)>;
 
-  // Adds gradients of the sum of (mean loss * scale) over the micro-batches, and tells of each
-  // parameter whose gradient is complete. Gives the sum of losses times loss_share: zero on ranks
+  // Adds gradients of the sum of (mean loss * scale) over the micro-batches, and reports each
+  // parameter whose gradient is complete. Returns the sum of losses times loss_share: zero on ranks
   // without the head.
   at::Tensor train(std::int64_t micro_batches, double scale, double loss_share, const Read& read,
                    const train::Ready& ready);
@@ -67,12 +67,12 @@ class Pipeline {
   std::int64_t logits_bytes() const;
 
  private:
-  // One micro-batch between the forward and the backward of a chunk.
+  // One micro-batch between a chunk's forward and backward.
   struct Flight {
     train::MicroBatch batch;
     train::Stage::Saved saved;
     std::vector<train::WeightProduct> put_off;
-    at::Tensor output;  // what is sent, until its gradient comes back
+    at::Tensor output;  // sent; kept until its gradient comes back
     train::Pending sent;
   };
   struct Step {
@@ -81,7 +81,7 @@ class Pipeline {
     const Read& read;
     const train::Ready& ready;
     at::Tensor loss;
-    std::map<std::pair<std::int64_t, std::int64_t>, Flight> flights;  // chunk, micro-batch
+    std::map<std::pair<std::int64_t, std::int64_t>, Flight> flights;  // by chunk and micro-batch
   };
 
   bool embeds(std::int64_t chunk) const;

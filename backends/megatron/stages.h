@@ -7,11 +7,11 @@
 
 namespace orch::megatron {
 
-// What the chunks of a stage have of the model.
+// The parts of the model in a stage's chunks.
 std::vector<train::Span> spans_of(const plan::Run& run, std::int64_t stage);
 
-// Their parameters, in the order in which backward completes gradients: the last chunk first. Words
-// come last.
+// Their parameters, in the order in which backward completes gradients: the last chunk first. The
+// word embedding is last.
 std::vector<train::ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage);
 
 }  // namespace orch::megatron

@@ -10,13 +10,12 @@ namespace {
 
 using namespace backend;
 
-// When whole weights are gathered with zero_stage = 3. A layer's are freed behind its forward;
-// recomputation and backward follow each other, so one gather serves both. What is in no layer
-// stays until its micro-batch is done.
+// When complete weights are gathered with zero_stage = 3. A layer's are freed after its forward;
+// recomputation and backward follow each other, so one gather serves both. Parameters outside of
+// layers stay until their micro-batch is done.
 constexpr Passes kOfLayers{1, 0, 1, 0}, kOfEnds{1, 0, 0, 0};
 
-// Megatron-FSDP: gradients go to those that keep their shards with every micro-batch, layer by
-// layer.
+// Megatron-FSDP: gradients are reduced to their shards with every micro-batch, layer by layer.
 void emit_scatter(const Setup& setup, double params, Passes gathers, WorkSink& sink,
                   const Group& group) {
   const auto add = [&](const char* name, std::uint32_t which, double each, Passes passes,
@@ -58,9 +57,10 @@ void emit_moved(std::uint32_t kind, const char* name, double each, double params
           [&] { return say(each, " B x ", params, " params"); });
 }
 
-// On the host (ZeRO-Offload, Ren et al. 2021): gradients leave the device with every micro-batch,
-// under backward; the host updates its shard, and 16-bit weights come back. Ours leave once, when
-// they are summed and reduced, under the host's work on those before, which hides the way back too.
+// On the host (ZeRO-Offload, Ren et al. 2021): gradients are copied from the device with every
+// micro-batch, during backward; the host updates its shard, and 16-bit weights are copied back. Our
+// trainer copies them once, after summing and reduction, while the host works on earlier ones,
+// which hides the way back too.
 void emit_update(const Setup& setup, double shard, WorkSink& sink) {
   const auto& states = setup.states;
   const Passes step{0, 0, 0, 1};
@@ -74,8 +74,8 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
   emit_moved(ORCH_COPY, "updated weights to device", states.weights, shard, step, sink, lean);
 }
 
-// Ours adds within the product: the sum alone is read and written. Megatron-FSDP copies what
-// backward made to what is sent, and adds what arrives to the shard.
+// Our trainer adds within the product: only the sum is read and written. Megatron-FSDP copies
+// backward's result to the send buffer, and adds what arrives to the shard.
 void emit_accumulation(const Setup& setup, double params, WorkSink& sink, const Group& group) {
   const double made = setup.model.lean ? 0 : setup.states.weights, sum = setup.gradient_bytes();
   const Passes backward{0, 0, 1, 0};
@@ -86,8 +86,8 @@ void emit_accumulation(const Setup& setup, double params, WorkSink& sink, const 
                params / setup.shards(group, 2), backward, sink);
 }
 
-// What every parameter of a rank brings along: accumulation per micro-batch; reduction per step, or
-// with each of them; update per step.
+// The work for every parameter of a rank: accumulation per micro-batch; reduction per step, or with
+// each of them; update per step.
 void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& sink,
                    const Group& group) {
   emit_accumulation(setup, params, sink, group);
@@ -101,8 +101,8 @@ void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& 
   emit_training(setup, params, gathers, sink, setup.data_group());
 }
 
-// With sequence parallelism each rank has seen its own rows of what all of them have: those
-// gradients are added up once per step, all in one buffer. Norms of heads are, in any case.
+// With sequence parallelism each rank has gradients from its own rows for replicated parameters:
+// they are added up once per step, in one buffer. Those of head norms are added up in any case.
 void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink,
                            double in_any_case = 0) {
   if (!setup.model.sequence_parallel)
@@ -116,8 +116,8 @@ void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink,
       [&] { return say(setup.gradient_bytes(), " B x ", params, " params that all ranks have"); });
 }
 
-// First and last stage each hold the embedding and add up its gradient: of the shard that each
-// updates, where both cut it alike.
+// First and last stage each hold the embedding and add up its gradient: only the shard that each
+// rank updates, if both cut it alike.
 void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
   if (setup.pipeline == 1 || !setup.model.sizes.tied) return;
   const double shards = setup.model.lean ? setup.shards() : 1;
@@ -132,7 +132,7 @@ void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
       });
 }
 
-// Who receives a share of the rows gathers the others' inside its node.
+// A rank that receives a share of the rows gathers the others' within its node.
 void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
   const auto& model = setup.model;
   if (setup.tensor == 1 || model.sequence_parallel || !model.lean) return;
@@ -145,7 +145,7 @@ void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (setup.zero_stage == 1) emit_statistics(sink, numbers, setup.data_group());
 }
 
-// The words' are made equal at both ends.
+// The embedding's statistics are made equal at both ends.
 void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
   const bool summed = setup.tensor > 1 || (setup.zero_stage == 1 && setup.data > 1);
   if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed ||
@@ -156,7 +156,7 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
 
 enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
 
-// Under the products of the layers beside it: of those that go, as a share of all.
+// Overlaps the products of neighbouring layers: only offloaded layers, as a share of all.
 void emit_offload(const Setup& setup, const Transformer& model, WorkSink& sink) {
   const double each = layer_away(setup, model), layers = setup.model.layers;
   if (each == 0) return;
@@ -180,7 +180,7 @@ void emit_layers(const Setup& setup, const char* name, const Transformer& model,
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const double words = model.embedding_params() + model.padding_params();
-  // The words once more, or a matrix of its own.
+  // A copy of the word embedding, or a separate matrix.
   const bool has_head = setup.pipeline > 1 || !model.sizes.tied;
   const double norms = model.sizes.norm_width();
   const double of_words = word_statistics(model), of_first = first_statistics(model);
@@ -202,7 +202,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
   emit_send(model, sink, "send activations", {1, 0, 0, 0}, setup.pipeline_group());
-  emit_arrival(setup, {0, 0, 1, 0}, sink);  // of the gradient that comes back
+  emit_arrival(setup, {0, 0, 1, 0}, sink);  // for the gradient that comes back
   sink.block("to previous stage");
   emit_send(model, sink, "send gradients", {0, 0, 1, 0}, setup.pipeline_group());
   emit_arrival(setup, {1, 0, 0, 0}, sink);
