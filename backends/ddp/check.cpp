@@ -44,7 +44,7 @@ void check_compression(const RunView& run, const Setup& setup, Problems& problem
                   "try compression = 'none'");
 }
 
-// Two nodes were twice as slow as one until gradients were accumulated.
+// Without gradient accumulation, two nodes were half as fast as one.
 void check_accumulation(const RunView& run, const Setup& setup, Problems& problems) {
   if (run->nodes == 1 || run->accumulate > 1 || setup.compression == Compression::powersgd) return;
   const double each = setup.sends_half() ? 2 : setup.states.gradients;

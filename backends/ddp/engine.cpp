@@ -49,7 +49,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-// This rank's share of the mean loss.
+// Returns this rank's share of the mean loss.
 at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
@@ -66,7 +66,7 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
   return loss;
 }
 
-// What PowerSGD still owes is in units of the loss scale.
+// PowerSGD's remaining errors are in units of the loss scale.
 void Engine::rescale_errors(double ratio) {
   for (const auto& state : reducer_.states())
     if (state.kind == "error") state.tensor.mul_(ratio);
@@ -79,7 +79,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   const auto rounds = count / (world_.size() * config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
   for (std::int64_t round = 0; round < rounds; ++round)
@@ -105,9 +105,9 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
   if (what == Load::all) load_powersgd(from);
 }
 
-// Each rank has its own error. On another number of ranks each gets the mean of all: what is still
-// owed to the weights, the mean over ranks, stays the same; in fp16 in units of this layout's
-// scale.
+// Each rank has its own error. On another number of ranks each gets the mean of all: the mean over
+// ranks, which is still to be added to the weights, stays the same; in fp16 in units of this
+// layout's scale.
 void Engine::load_powersgd(const checkpoint::Reader& from) {
   const auto before = from.facts().ranks;
   const bool same = before == world_.size();

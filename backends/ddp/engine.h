@@ -15,7 +15,7 @@ namespace orch::ddp {
 // Data parallelism: the whole model on every rank, gradients averaged once per step.
 class Engine : public train::Engine {
  public:
-  // All outlive the engine. Random weights; load() replaces them.
+  // All must outlive the engine. Weights are random until load() replaces them.
   Engine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;

@@ -7,7 +7,7 @@ namespace {
 
 using namespace backend;
 
-// Error feedback keeps what compression lost, for every compressed matrix.
+// Error feedback stores what compression lost, for every compressed matrix.
 double compressed_elements(const Setup& setup) {
   double elements = 0;
   for (const auto& matrix : layer_matrices(setup.model.sizes))
@@ -34,7 +34,7 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_communicators(sink, 0, 1);
   if (!setup.bucket_view)
     return emit_kept(sink, "communication buffers", 0, 0, states.gradients, params);
-  // Two buckets on their way at a time, in a copy if compressed.
+  // Two buckets are sent at a time, from a copy if compressed.
   const double bytes = std::min(2 * setup.bucket, params * states.gradients);
   sink.memory("communication buffers", 0, 0, bytes,
               [&] { return say("two buckets = ", Size{bytes}); });

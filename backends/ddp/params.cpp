@@ -42,7 +42,7 @@ Setup::Setup(const backend::RunView& run)
     if (!states.adafactor) states.moments = 2 * model.element;
   }
   if (asked == "powersgd") compression = Compression::powersgd;
-  // Nothing is gained where gradients have 16 bits already.
+  // No gain if gradients already have 16 bits.
   if (asked == "fp16" && states.gradients > 2) compression = Compression::fp16;
   if (asked == "bf16" && states.gradients > 2) compression = Compression::bf16;
 }

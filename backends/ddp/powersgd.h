@@ -7,7 +7,7 @@
 
 namespace orch::ddp {
 
-// Of gradients on the network.
+// Compression of gradients on the network.
 enum class Compression { none, fp16, bf16, powersgd };
 
 struct Matrix {
@@ -17,12 +17,12 @@ struct Matrix {
 };
 
 // The weight matrices of a transformer layer: QKV, attention output, MLP up and down; and those at
-// the ends, words and a head of its own.
+// the ends: the word embedding and a separate head.
 std::array<Matrix, 4> layer_matrices(const plan::Model& model);
 std::vector<Matrix> end_matrices(const plan::Model& model);
 
-// Low-rank compression of gradients (Vogels et al. 2019) as PyTorch's hook does it: a matrix n x m
-// is sent as its factors P (n x r) and Q (m x r), if that saves more than min_rate.
+// Low-rank compression of gradients (Vogels et al. 2019) as in PyTorch's hook: a matrix n x m is
+// sent as its factors P (n x r) and Q (m x r), if that saves more than min_rate.
 struct PowerSgd {
   double rank = 1;
   double min_rate = 2;

@@ -10,7 +10,7 @@
 namespace orch::ddp {
 namespace {
 
-// Between -1 and 1, from the seed and the parameter's name alone: the same on all ranks.
+// Uniform between -1 and 1, from the seed and the parameter's name alone: the same on all ranks.
 at::Tensor random_rows(std::uint64_t seed, const std::string& name, at::IntArrayRef shape) {
   const auto key = train::combine(train::combine(seed, train::key_of(name)), 0);
   auto values = at::empty(shape, at::kFloat);
@@ -20,7 +20,8 @@ at::Tensor random_rows(std::uint64_t seed, const std::string& name, at::IntArray
   return values;
 }
 
-// Cuts a flat buffer into [count, rank, length] where neighbours have the same shape.
+// Views of a flat buffer as [count, rank, length], one for each group of neighbours with the same
+// shape.
 std::vector<at::Tensor> batches(const at::Tensor& flat,
                                 const std::vector<std::pair<std::int64_t, std::int64_t>>& shapes) {
   std::vector<at::Tensor> result;
@@ -41,15 +42,16 @@ double bytes(const at::Tensor& tensor) {
 
 }  // namespace
 
-// Gram-Schmidt, on rows of length one: gradients may be tiny. Each row is projected twice, since
-// the first time leaves rounding errors where it nearly depends on those before. Of a row that does
-// depend on them nothing but such errors remains, in any direction: it becomes zero.
+// Gram-Schmidt, on rows of length one, because gradients may be tiny. Each row is projected twice,
+// since the first projection leaves rounding errors if it nearly depends on earlier rows. Of a
+// dependent row only such errors remain, in a random direction: it becomes zero.
 void orthogonalize(const at::Tensor& rows_BRN, double epsilon) {
   const auto length = [](const at::Tensor& row) { return row.norm(2, {2}, true); };
   rows_BRN.div_(length(rows_BRN).clamp_min_(1e-30));
   for (std::int64_t i = 0; i < rows_BRN.size(1); ++i) {
     const auto row = rows_BRN.narrow(1, i, 1), before = rows_BRN.narrow(1, 0, i);
-    for (const double least : {1e-6, 0.5}) {  // fp32 rounds by 6e-8; the second time little is left
+    for (const double least : {1e-6, 0.5}) {  // fp32 rounds by 6e-8; the second projection removes
+                                              // little
       if (i > 0) {
         row.sub_(at::bmm(at::bmm(row, before.transpose(1, 2)), before));
         row.mul_(length(row) > least);
@@ -90,8 +92,8 @@ void PowerSgdHook::add_bucket(std::size_t first, std::size_t end) {
   lay_out(bucket);
 }
 
-// Matrices of one shape lie side by side in the buffers of P and of Q, to be made orthogonal at
-// once.
+// Matrices of the same shape are adjacent in the buffers of P and of Q, to be orthogonalised
+// together.
 void PowerSgdHook::lay_out(Bucket& bucket) {
   const auto like = parameters_.gradients().options().dtype(at::kFloat);
   const auto buffer = [&](std::int64_t Matrix::*length, at::Tensor Matrix::*view,
@@ -121,11 +123,11 @@ void PowerSgdHook::lay_out(Bucket& bucket) {
   for (auto& matrix : bucket.matrices)
     matrix.q_RM.copy_(
         random_rows(options_.seed, parameters_[matrix.parameter].spec.name, matrix.q_RM.sizes()));
-  bucket.q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.q);  // zero: not there yet
+  bucket.q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.q);  // zeros, filled later
 }
 
 // Rows that are zero (nothing has been sent yet, or the parameter was not used) or not finite (a
-// step that was skipped) begin anew: from zero they would never come back.
+// skipped step) get new random values: zero rows would stay zero.
 void PowerSgdHook::refresh_q(Bucket& bucket) {
   for (std::size_t i = 0; i < bucket.q_BRM.size(); ++i) {
     const auto& q = bucket.q_BRM[i];

@@ -10,14 +10,15 @@ Compression parse_compression(const std::string& name);  // throws std::invalid_
 
 struct CompressingOptions : train::ReducerOptions {
   train::BucketOptions buckets;
-  Compression compression = Compression::none;  // fp16, bf16: none if gradients have 16 bits anyhow
+  Compression compression = Compression::none;  // fp16, bf16: has no effect if gradients have 16
+                                                // bits
   PowerSgdOptions powersgd;
 };
 
-// The reducer of all parameters, with compression.
+// The reducer for all parameters, with compression.
 class CompressingReducer : public train::Reducer {
  public:
-  // Both outlive the reducer.
+  // Both must outlive the reducer.
   CompressingReducer(train::Parameters& parameters, train::Group& data,
                      const CompressingOptions& options);
 

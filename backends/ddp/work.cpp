@@ -10,8 +10,9 @@ namespace {
 using namespace backend;
 
 constexpr Passes kStep{0, 0, 0, 1};
-constexpr double kTraffic = 300;     // bytes per element that PowerSGD compresses
-constexpr double kStillSent = 0.45;  // by PyTorch's hook of what its DDP sends, between 16 A100
+constexpr double kTraffic = 300;     // equivalent bytes per element that PowerSGD compresses
+constexpr double kStillSent = 0.45;  // share that PyTorch's hook sends of DDP's bytes, between 16
+                                     // A100
 
 void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
                      double calls, WorkSink& sink) {
@@ -21,13 +22,13 @@ void emit_all_reduce(const Setup& setup, const char* name, double each, double e
       [&] { return say(each, " B x ", elements, " elements = ", Size{bytes}); });
 }
 
-// In buckets, the first of which sets out while backward goes on.
+// In buckets, the first of which is sent during backward.
 void emit_plain(const Setup& setup, double params, WorkSink& sink) {
   const bool half = setup.sends_half();
   const double each = half ? 2 : setup.states.gradients;
   const double calls = params * setup.states.gradients / setup.bucket;
   if (half) {
-    // To 16 bit and back: fp32 in, 16 bit out, and the reverse.
+    // Conversion to 16 bit and back: fp32 read, 16 bit written, and the reverse.
     const double cast = 2 * (setup.states.gradients + 2), bytes = cast * params;
     sink.op(during(moved(ORCH_MEMORY, "gradient casts", bytes), kStep),
             [&] { return say(cast, " B x ", params, " params = ", Size{bytes}); });
@@ -37,8 +38,8 @@ void emit_plain(const Setup& setup, double params, WorkSink& sink) {
 
 // P = M Q, Q = M' P and P Q' are three products of the size of the gradient times the rank. The
 // hook reads or writes M 13 times (error added, copy, both products, decompression, new error, copy
-// back) in small kernels, one column after the other: on 8 A100 it took 0.23 ns per element, what
-// 300 bytes take.
+// back) in small kernels, one column after the other: on 8 A100 it took 0.23 ns per element, the
+// time of 300 bytes.
 void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
   const double rank = setup.powersgd.rank;
   auto products = during(gemm("PowerSGD products", matrix.rows, rank, matrix.columns), kStep);
@@ -52,7 +53,7 @@ void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
           [&] { return say(kTraffic, " B x ", matrix.elements(), " = ", Size{bytes}); });
 }
 
-// params: without what lies between tensors, which is not sent then.
+// params: without the gaps between tensors, which are not sent in this case.
 void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
                    WorkSink& sink) {
   double factors = 0, whole = params;

@@ -4,11 +4,11 @@
 
 namespace orch::measure {
 
-// Waits for what the device was told to do; on the CPU nothing is ever left to wait for.
+// Waits for the device's queued work; on the CPU there is none.
 void synchronize(at::Device device);
 
-// Bytes that this process takes: on the CPU its resident memory, on a GPU all that is taken of it
-// (nobody else should be there).
+// The memory of this process in bytes: on the CPU its resident memory, on a GPU all used memory (no
+// other process should use it).
 double bytes_taken(at::Device device);
 double bytes_in_all(at::Device device);
 

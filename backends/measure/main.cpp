@@ -1,6 +1,6 @@
-// orch-measure [--output FILE]: measures what a rank gets of this machine while all ranks work.
+// orch-measure [--output FILE]: measures what a rank reaches on this machine while all ranks work.
 //
-// Started as a trainer is, once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
+// Started like a trainer, once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
 // MASTER_PORT. Rank 0 writes one JSON document.
 
 #include <ATen/ATen.h>
@@ -35,7 +35,7 @@ bool has_gpu() {
 #endif
 }
 
-// What a process has before its first tensor, and what it takes to know the others.
+// The memory of a process before its first tensor, and that of its communicators.
 Json memory(double before, double after, double with_products, at::Device device) {
   return {{"in_all", bytes_in_all(device)},
           {"context", with_products - (after - before)},
@@ -61,7 +61,7 @@ Json measure() {
   Json out{{"version", 1},
            {"torch", TORCH_VERSION},
            {"device", options.cuda ? "cuda" : "cpu"},
-           // Of a CPU, empty: who started us knows its name.
+           // Empty for a CPU, whose name the caller knows.
            {"name", options.cuda ? train::device_name(device) : std::string()},
            {"ranks", world.size()},
            {"memory", memory(before, after, with_products, device)},

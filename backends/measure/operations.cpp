@@ -23,7 +23,7 @@ struct Shape {
   std::int64_t m, n, k, batch = 1;
 };
 
-// The four products of a layer for so many tokens, and that of the LM head.
+// The four products of a layer for this number of tokens, and that of the LM head.
 void add_layer(std::vector<Shape>& shapes, std::int64_t tokens, std::int64_t hidden,
                std::int64_t vocab) {
   shapes.push_back({tokens, 3 * hidden, hidden});
@@ -77,7 +77,7 @@ void streams(Json& rows, Bench& bench, std::int64_t elements) {
   rows.push_back(row("add", elements, 3, bench.seconds_of([&] { a.add_(b); })));
 }
 
-// Gradients, weights and two moments: read, and all but the first written.
+// Gradients, weights and two moments are read, and all but the first written.
 void optimizer(Json& rows, Bench& bench, std::int64_t elements) {
   train::ParameterOptions options;
   options.device = bench.device();
@@ -89,7 +89,7 @@ void optimizer(Json& rows, Bench& bench, std::int64_t elements) {
       row("optimizer", elements, 7, bench.seconds_of([&] { adamw->step(1e-4, 1.0, ++step); })));
 }
 
-// Two norms with the residual before them, GELU, and the biases' gradients.
+// Two norms with the residual additions before them, GELU, and the biases' gradients.
 double element_wise_seconds(Bench& bench, const LayerSize& size) {
   const auto n = size.tokens(), h = size.hidden;
   const auto x = random(bench, {n, h}), y = random(bench, {n, h});
@@ -106,8 +106,8 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
   const double without = bench.seconds_of([&] { ops::linear(x, up, up_bias); });
   const double backward = bench.seconds_of([&] {
     ops::activation_backward(wide, wide, train::Activation::gelu, dup_bias);
-    // The sums for one bias come with a norm, for another with a pass of their own; for QKV's a GPU
-    // has them while it lays heads back.
+    // One bias's sums are computed with a norm, another's in a separate pass; on a GPU, QKV's are
+    // computed while heads are reordered.
     ops::norm_backward(y, x, saved, norm, dweight, dbias, x, dbias);
     ops::norm_backward(y, x, saved, norm, dweight, dbias, x);
     ops::add_bias_gradient(dbias, y);
@@ -116,7 +116,7 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
   return 2 * norms + std::max(0.0, with_gelu - without) + backward;
 }
 
-// Attention forward and backward, less its six products.
+// Attention forward and backward, minus its six products.
 double scores_seconds(Bench& bench, const LayerSize& size) {
   train::AttentionOptions options;
   options.shape = {size.heads, size.heads, size.hidden / size.heads, size.seq};

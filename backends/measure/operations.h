@@ -4,19 +4,20 @@
 
 namespace orch::measure {
 
-// {"dtype", "m", "n", "k", "seconds"}: of [m, k] x [k, n] in the three forms in which training
-// multiplies (forward, for the input's gradient, for the weights'), on average. From products that
+// {"dtype", "m", "n", "k", "seconds"}: the average of [m, k] x [k, n] in the three forms in which
+// training multiplies (forward, for the input's gradient, for the weights'). From products that
 // fill the device to those of a tiny model.
 Json products(Bench& bench);
 
-// {"dtype", "m", "n", "k", "batch", "seconds"}: batches of small products, as attention has them.
+// {"dtype", "m", "n", "k", "batch", "seconds"}: batches of small products, as in attention.
 Json attention_products(Bench& bench);
 
-// Threads with which a product of middle size is fastest, of those that the rank may use.
+// The number of threads with which a medium-sized product is fastest, up to those that the rank may
+// use.
 int best_threads(Bench& bench);
 
-// A layer for what does not multiply matrices: small on the CPU, so that tests of it are short, and
-// large enough on a GPU to fill it.
+// The layer for measuring everything except matrix products: small on the CPU, so that tests are
+// short, and large enough on a GPU to fill it.
 struct LayerSize {
   std::int64_t hidden, heads, seq, vocab, micro_batch;
 
@@ -25,12 +26,12 @@ struct LayerSize {
 };
 LayerSize layer_size(at::Device device);
 
-// {"op", "elements", "bytes", "seconds"}: operations that move bytes through the device's memory,
-// in fp32; bytes are those that must be read and written.
-//   copy, add      beyond every cache
+// {"op", "elements", "bytes", "seconds"}: operations limited by the device's memory, in fp32; bytes
+// are those that must be read and written.
+//   copy, add      larger than every cache
 //   optimizer      a step of AdamW
 //   element-wise   norms, biases, residuals and GELU of a layer, forward and backward
-//   scores         what its attention does besides its products
+//   scores         its attention without the products
 //   cross entropy  of its tokens
 // The last four are the trainers' own.
 Json passes(Bench& bench, const LayerSize& size);
@@ -41,7 +42,7 @@ Json copies(Bench& bench);
 // {"bytes", "seconds"} of an all-reduce over all ranks, from 4 KiB to 64 MiB. Empty with one rank.
 Json all_reduces(Bench& bench);
 
-// Seconds that an operation on nothing takes.
+// Seconds of an empty operation.
 double launch_seconds(Bench& bench);
 
 }  // namespace orch::measure

@@ -19,12 +19,13 @@ double seconds_on(clockid_t clock) {
 
 double wall() { return seconds_on(CLOCK_MONOTONIC); }
 
-// What one thread computes is measured by its own time, which other programs do not lengthen.
+// Single-threaded work is measured by the thread's own CPU time, which other programs do not
+// lengthen.
 clockid_t clock_for(at::Device device) {
   return device.is_cpu() && at::get_num_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
 }
 
-// One time of `times` calls, each.
+// The time per call, measured over `times` calls.
 double once(const std::function<void()>& call, std::int64_t times, at::Device device,
             clockid_t clock) {
   const double start = seconds_on(clock);
@@ -33,14 +34,14 @@ double once(const std::function<void()>& call, std::int64_t times, at::Device de
   return (seconds_on(clock) - start) / static_cast<double>(times);
 }
 
-// The lower quarter: other programs make some calls longer, and none shorter.
+// The lower quartile: other programs make some calls longer, and none shorter.
 double usual(std::vector<double> values) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
 
-// Long enough for the clock, and for the wait at the end to be a small part of it.
+// Enough for the clock's resolution, and for the wait at the end to be negligible.
 std::int64_t calls_per_time(double seconds, at::Device device) {
   const double wanted = device.is_cuda() ? 2e-3 : 0.5e-3;
   return std::max<std::int64_t>(1, std::llround(wanted / std::max(seconds, 1e-9)));

@@ -13,21 +13,21 @@ namespace orch::measure {
 
 using Json = nlohmann::ordered_json;
 
-// Takes times while the other ranks do the same thing, and puts them into a list of JSON objects:
-// {"op": "copy", "bytes": 1024, "seconds": 1e-6}. Times are the mean over the ranks of what a call
-// usually takes: the lower quarter of those seen.
+// Measures times while the other ranks do the same, and collects them as JSON objects: {"op":
+// "copy", "bytes": 1024, "seconds": 1e-6}. Times are the mean over the ranks of each rank's lower
+// quartile.
 class Bench {
  public:
-  // seconds: how long to repeat each thing.
+  // seconds: how long to repeat each measurement.
   Bench(train::Group& ranks, at::Device device, double seconds)
       : ranks_(ranks), device_(device), seconds_(seconds) {}
 
   at::Device device() const { return device_; }
   train::Group& ranks() const { return ranks_; }
 
-  // The same calls in the same order on every rank.
+  // Must be called for the same work in the same order on every rank.
   double seconds_of(const std::function<void()>& call);
-  // As often on every rank, since they wait for each other in it.
+  // For work in which ranks wait for each other: the same number of calls on every rank.
   double seconds_together(const std::function<void()>& call);
 
  private:

@@ -25,7 +25,7 @@ constexpr std::int64_t kLongSum = 4096;
 bool has_gelu_within(const at::Tensor& factor) { return factor.size(1) < kLongSum; }
 #endif
 
-// Odd and even columns: gates and factors.
+// Even columns are gates, odd columns are up.
 struct GateAndUp {
   at::Tensor gate, up;
 };
