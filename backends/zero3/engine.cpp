@@ -1,3 +1,14 @@
+// One engine for zero3, deepspeed and fsdp. The parameters are cut into units (units.h), and each
+// rank owns an equal part of each unit of which it stores the optimizer's states. Two strategies,
+// chosen by the stage, move the rest: weights_ makes a layer's weights complete before they are
+// used (GatheredWeights for stage 3, RefreshedWeights after each update, or nothing), gradients_
+// reduces them to the owned part (GradientRing during each backward, or WholeGradients once per
+// step). The model calls both through its hooks, before and after each layer in both directions.
+//
+// A step is: forward and backward of all micro-batches, the last reductions, a sum between mirror
+// groups in hybrid sharding, one agreement of all ranks on loss, norm and stop, and the update of
+// the owned part. Parts in host memory are updated by another thread, and a layer's hook waits for
+// it, so that the update overlaps the next forward.
 #include "backends/zero3/engine.h"
 
 #include <ATen/ATen.h>

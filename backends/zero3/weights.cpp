@@ -1,3 +1,10 @@
+// Stage 3's weights. A slot is a buffer for one unit: its all-gather is started ahead of time by
+// start(), and wait() binds the parameters' tensors to it when it has arrived. Layer n always uses
+// slot n % slots, so that all ranks start the same gathers in the same order without communication:
+// NCCL would deadlock otherwise. before() starts the gathers for the layer and, as far as the
+// optimizer has updated them, for the next ones in its direction, then waits for the layer's own;
+// the slot of a layer that is done is simply overwritten. Forward ends with the last layers in the
+// slots, which backward needs first.
 #include "backends/zero3/weights.h"
 
 #include <ATen/ATen.h>

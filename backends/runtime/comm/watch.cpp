@@ -1,3 +1,14 @@
+// Detects collectives that fail or hang, and finds the rank to blame. Three kinds of threads work
+// together. The training threads only record, under a short lock, which collective they enter, wait
+// for and leave. The watch's thread (Thread::loop) wakes up a few times a second: it checks NCCL's
+// collectives, whose end the host does not wait for, against their deadlines, and looks for another
+// rank's alarm in the store. All calls to the store happen in this thread (Thread::run passes tasks
+// to it), because they block if the store's host hangs.
+//
+// After a failure, inquiry.h asks all ranks where they are and derives one verdict; then the watch
+// aborts NCCL, so that blocked threads return with an error. The third thread, the guard, uses
+// neither store nor device: it ends the process if the others are stuck after an alarm, or if the
+// watch's thread has not come round for longer than any collective may take.
 #include "backends/runtime/comm/watch.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,11 @@
+// Builds the least-squares problem of a calibration. A prediction for a row uses a Pair, the row's
+// partition on its stack; its constants are the machine's values times the stack's factors. Every
+// unknown is the logarithm of a factor on such a value: of a machine's constant, which affects all
+// rows of the machine; of a stack's factor, which affects all rows of the stack and of those
+// derived from it; or of an era, a factor on the times before a day. choose() keeps only unknowns
+// that change at least one prediction noticeably. The residual of a row is log(predicted /
+// measured) in units of its noise; solve() estimates the noise from a first solution. Rows of equal
+// configuration, and of large tables, share their weight.
 #include "core/price/calibrate/joint.h"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Levenberg-Marquardt for robust least squares with priors. An unknown is a logarithm with mean 0
+// and standard deviation `doubt`, so its prior adds (unknown / doubt)^2 to the cost. A residual r
+// counts as scale^2 log(1 + (r / scale)^2), like r^2 if it is small and hardly at all if it is
+// large; in the normal equations this is the weight trust() = weight^2 / (1 + (r / scale)^2),
+// updated in every iteration (iteratively reweighted least squares).
+//
+// Derivatives are numeric, and only residuals that an unknown affects (`touched`) are computed
+// again. A step that lowers the cost is taken and the damping reduced, otherwise the damping grows
+// tenfold. solve() repeats the descent with smaller scales, each from the last point. The inverse
+// of the final curvature gives the leverages.
 #include "core/price/calibrate/solve.h"
 
 #include <algorithm>

@@ -1,3 +1,14 @@
+// Enumerates the configurations of a search. The space is a tree of four levels. A base is one
+// combination of the values that the experiment lists, and a shape one size of model: both are
+// numbers that set_base() decodes. A block is a layout of a base and shape: blocks() tries all
+// divisors for tensor and pipeline parallelism and the micro-batch, and drops those that cannot
+// work by arithmetic. Within a block only settings differ, and next() counts through their points
+// like an odometer.
+//
+// The experiment is a copy in which each open field has a placeholder, an axis with a single point;
+// a maker writes its choice there and lets the planner's resolver derive the rest. This full
+// resolution is done once per block; within a block only the changed settings are written into the
+// run, unless a function of the experiment may depend on them.
 #include "core/price/search/maker.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Exhaustive search with threads. A shared cursor hands out blocks (all settings of one layout) in
+// an order that visits the space evenly; each worker evaluates the configurations of its block:
+// checks that need no backend, the backend's checks, its description of the work, the estimate.
+// Nothing is allocated per configuration. Only configurations that would enter a ranking are passed
+// to the user's constraints, which are Lua functions and run under a lock. Each worker has its own
+// rankings; they are merged at the end, and ties are ordered by place, so the result does not
+// depend on the number of threads.
 #include "core/price/search/search.h"
 
 #include <algorithm>

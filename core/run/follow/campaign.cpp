@@ -1,3 +1,11 @@
+// Keeps the state of an experiment's runs. Three sources are read again and again, cheapest first:
+// run folders (attempts, progress, stop files), the ledger of submissions, and the executors.
+// refresh() polls the executors once for all open submissions and passes the facts about each run
+// to record::judge(), which derives its state; a state that is final is written to state.json and
+// the index, so that later calls need neither folder nor scheduler. An order of orch (cancel, hang)
+// is recorded before it is carried out, and overrides what the scheduler reports afterwards. Files
+// of other hosts and accounting can be late: an end without the script's own report stays open
+// until `settle_seconds` have passed.
 #include "core/run/follow/campaign.h"
 
 #include <fmt/format.h>
