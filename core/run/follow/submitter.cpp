@@ -1,7 +1,7 @@
 // Submits runs so that no run is ever submitted twice, even if orch or the scheduler is killed in
 // between. A submission is written to disk with its id before the executor is called, the job
 // carries the id, and the answer is stored by the called program itself. If no answer arrives,
-// hand_over() asks the executor for a job with the id; until that is clear, the runs are neither
+// settle() asks the executor for a job with the id; until that is clear, the runs are neither
 // due nor failed. Runs with the same request form an array, whose size is halved while the queue
 // has no room for it. Limits on how many run at once are distributed over arrays by take_turns(),
 // with dependencies between jobs.
