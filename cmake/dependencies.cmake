@@ -1,8 +1,9 @@
-# What everything needs. Trainers are built where little is installed: there fmt is the one inside
-# LibTorch, header-only.
+# Dependencies of everything. Trainers are built where little is installed: there fmt is the one
+# inside LibTorch, header-only.
 find_package(nlohmann_json QUIET)
 find_package(fmt QUIET)
-# One header. Where no package has it, it is fetched; without a network, copy it and name its folder.
+# A single header. If no package has it, it is fetched; without a network, copy it and set its
+# folder.
 find_path(XXHASH_FOLDER xxhash.h DOC "The folder of xxHash's header xxhash.h")
 if(XXHASH_FOLDER)
   set(xxhash_SOURCE_DIR ${XXHASH_FOLDER})
@@ -30,12 +31,12 @@ if(NOT ORCH_CORE)
   return()
 endif()
 
-# What the core needs: Debian's packages, and sol2 fetched where no package has it.
+# Dependencies of the core: Debian's packages, and sol2, which is fetched if no package has it.
 find_package(fmt REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(Boost REQUIRED COMPONENTS filesystem)  # and its headers: Math, Process
+find_package(Boost REQUIRED COMPONENTS filesystem)  # with its headers: Math, Process
 find_package(PkgConfig REQUIRED)
 pkg_search_module(LUA REQUIRED IMPORTED_TARGET lua5.4 lua-5.4 lua)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

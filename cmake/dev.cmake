@@ -26,15 +26,15 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The sloppiness is what lets ccache keep sources that use a precompiled header.
+  # ccache needs this sloppiness to cache sources that use a precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${CCACHE})
 endif()
 
-# g++ looks for memory to use again each time it has 128 MiB more: a tenth of a build's time. Where each
-# of Ninja's jobs has 3 GiB (a unit of ours takes 1, one with LibTorch 1.5), it waits for longer.
+# g++ collects garbage each time its heap has grown by 128 MiB: a tenth of a build's time. If each
+# of Ninja's jobs has 3 GiB (a unit of ours takes 1, one with LibTorch 1.5), this limit is raised.
 cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
-if(EXISTS /sys/fs/cgroup/memory.max)  # a container may have less
+if(EXISTS /sys/fs/cgroup/memory.max)  # a container may have a lower limit
   file(READ /sys/fs/cgroup/memory.max limit)
   if(limit MATCHES "^[0-9]+")
     math(EXPR limit "${CMAKE_MATCH_0} / 1048576")
@@ -49,8 +49,8 @@ if(memory_of_a_job GREATER 3000)
   add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-expand=300;--param=ggc-min-heapsize=500000>")
 endif()
 
-# Sources are compiled several as one (a unity build), which takes six tenths of the time: names in
-# namespaces without a name must not clash within a folder, of tests within a wing.
+# A unity build takes six tenths of the time: names in unnamed namespaces must not clash within a
+# folder, or for tests within a top-level folder.
 option(CMAKE_UNITY_BUILD "Compile several sources as one" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 
@@ -82,6 +82,6 @@ function(orch_headers target level)
     orch_dev_level(${owner} PRIVATE ${level})
   endif()
   orch_reuse_headers(${target} ${owner})
-  # What fmt is compiled with, and no more: who uses it links it.
+  # Only fmt's compile definitions: targets that use fmt link it.
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
 endfunction()

@@ -1,6 +1,6 @@
-# Makes one header of several: -DTO=orch/spec.h -DROOT=<of this clone> "-DFROM=core/…/checks.h;core/…". What
-# they include of core/ takes the place of its first #include; the public headers and the standard
-# library's are included still.
+# Merges several headers into one: -DTO=orch/spec.h -DROOT=<of this clone>
+# "-DFROM=core/…/checks.h;core/…". Headers of core/ replace their first #include; public headers and
+# those of the standard library are still included.
 set(text "")
 foreach(header ${FROM})
   string(APPEND text "#include \"${header}\"\n")

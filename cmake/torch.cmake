@@ -1,9 +1,10 @@
-# orch::torch: LibTorch with c10d, and Gloo (cpu) or NCCL (cuda) beneath it.
+# orch::torch: LibTorch with c10d, using Gloo (cpu) or NCCL (cuda).
 if(NOT ORCH_TORCH STREQUAL "cpu" AND NOT ORCH_TORCH STREQUAL "cuda")
   message(FATAL_ERROR "ORCH_TORCH is '${ORCH_TORCH}': it can be empty, cpu or cuda")
 endif()
 
-# The Python wheel knows where its CMake files are. It has no headers of Gloo, which the CPU needs.
+# The Python wheel contains its CMake files. It lacks the headers of Gloo, which are needed for the
+# CPU.
 if(ORCH_TORCH STREQUAL "cuda" AND NOT CMAKE_PREFIX_PATH AND NOT Torch_DIR)
   find_program(ORCH_PYTHON python3)
   if(ORCH_PYTHON)
@@ -20,7 +21,7 @@ if(ORCH_TORCH STREQUAL "cuda")
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc supports it
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
@@ -32,10 +33,10 @@ find_package(Torch REQUIRED)
 
 add_library(orch_torch INTERFACE)
 add_library(orch::torch ALIAS orch_torch)
-# libstdc++ before LibTorch among the libraries that a program needs: those of PyTorch's wheel export
-# parts of an older one (std::filesystem), and a program that binds to both dies. By its path: where
-# -lstdc++ means the static one, which comes last, the linker would take these parts from LibTorch.
-# `cuda: symbols` looks at what came of it.
+# libstdc++ must come before LibTorch among the libraries of a program: those of PyTorch's wheel
+# export parts of an older one (std::filesystem), and a program that binds to both crashes. Given by
+# path: where -lstdc++ means the static library, which comes last, the linker would take these parts
+# from LibTorch. The test `cuda: symbols` checks the result.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so.6
                 OUTPUT_VARIABLE libstdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(NOT IS_ABSOLUTE "${libstdcxx}")
@@ -45,7 +46,7 @@ endif()
 target_link_options(orch_torch INTERFACE
                     "SHELL:-Wl,--push-state,--no-as-needed ${libstdcxx} -Wl,--pop-state")
 target_link_libraries(orch_torch INTERFACE ${TORCH_LIBRARIES})
-# Without it at::parallel_for, which is in a header, does everything in one thread.
+# Without OpenMP at::parallel_for, which is in a header, uses one thread.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 target_link_libraries(orch_torch INTERFACE OpenMP::OpenMP_CXX)
 target_include_directories(orch_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
@@ -55,7 +56,7 @@ if(ORCH_TORCH STREQUAL "cuda")
   target_link_libraries(orch_torch INTERFACE CUDA::cudart CUDA::cublas CUDA::cublasLt)
 else()
   target_compile_definitions(orch_torch INTERFACE USE_C10D_GLOO=1)
-  # LibTorch computes; what calls it takes half as long to compile so, trainers and tests with one
-  # precompiled header. Loops of our own are optimised where they are.
+  # LibTorch does the computation; code that calls it compiles twice as fast this way, trainers and
+  # tests with one precompiled header. Our own loops are optimised in their folders.
   orch_dev_level(orch_torch INTERFACE Og)
 endif()

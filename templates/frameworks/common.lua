@@ -1,21 +1,21 @@
--- What the templates of frameworks share: each function here is a global of theirs. The run is in
--- run, model, settings, training and job; README.md lists the fields.
+-- Functions that the templates of frameworks share: each is a global in them. The run is in run,
+-- model, settings, training and job; README.md lists the fields.
 local common = {}
 
--- A word whose $NAMES are filled in where the program is started.
+-- A string whose $NAMES are expanded where the program is started.
 function common.expand(text) return { expand = text } end
 
 function common.in_run(name) return { expand = "$ORCH_RUN_FOLDER/" .. name } end
 
 function common.in_attempt(name) return { expand = "$ORCH_ATTEMPT_FOLDER/" .. name } end
 
--- A number as every parser of command lines reads it.
+-- A number in the format that every command-line parser accepts.
 function common.number(value)
   if math.type(value) == "integer" then return string.format("%d", value) end
   return string.format("%.14g", value)
 end
 
--- add(argv, "--lr", 3e-4): words at the end of a list; false and nil add nothing.
+-- add(argv, "--lr", 3e-4): appends arguments to a list; false and nil add nothing.
 function common.add(list, ...)
   for i = 1, select("#", ...) do
     local word = (select(i, ...))
@@ -24,7 +24,7 @@ function common.add(list, ...)
   end
 end
 
--- Whether the version that was asked for is this one of the template's list, or a later one.
+-- True if the requested version is this one of the template's list, or a later one.
 function common.at_least(version)
   for i, known in ipairs(framework.versions) do
     if known == version then return framework.place >= i end
@@ -32,28 +32,28 @@ function common.at_least(version)
   error("version " .. version .. " is not in the list of the template")
 end
 
--- refuse_formats("fp8"): a format that nobody tells the framework of would train as another.
+-- refuse_formats("fp8"): otherwise the framework would silently train in another format.
 function common.refuse_formats(more)
   local dtype = settings.dtype
   if dtype == "bf16" or dtype == "fp16" or dtype == "fp32" or dtype == "tf32" or dtype == more then return end
   refuse("dtype", framework.name .. " is not told of " .. dtype .. " here", "use bf16")
 end
 
--- refuse_unless(settings.offload, "none", "offload", why): the setting is not this value, nor absent.
+-- refuse_unless(settings.offload, "none", "offload", why): refuses any value but this one or nil.
 function common.refuse_unless(value, wanted, place, fix)
   if value == nil or value == wanted then return end
   refuse(place, framework.name .. " has no " .. place .. " = " .. tostring(value), fix or
          ("leave it at " .. tostring(wanted)))
 end
 
--- The prefix of the data as seen from the run's folder; false for synthetic tokens.
+-- The prefix of the data relative to the run's folder; false for synthetic tokens.
 function common.data_prefix()
   if training.data == "" then return false end
   if string.sub(training.data, 1, 1) == "/" then return training.data end
   return common.in_run(run.paths_from .. "/" .. training.data)
 end
 
--- Whether the experiment gives this flag among its own arguments.
+-- True if the experiment has this flag among its own arguments.
 function common.given(flag)
   for _, word in ipairs(run.args) do
     if word == flag or string.sub(word, 1, #flag + 1) == flag .. "=" then return true end
@@ -61,7 +61,7 @@ function common.given(flag)
   return false
 end
 
--- The vocabulary as our trainers pad it.
+-- The vocabulary padded as in our trainers.
 function common.padded_vocab()
   local multiple = (settings.vocab_multiple or 128) * run.tensor_parallel
   return (model.vocab + multiple - 1) // multiple * multiple
@@ -69,7 +69,7 @@ end
 
 function common.decay_steps() return training.decay_steps > 0 and training.decay_steps or run.total_steps end
 
--- Fields of ours that no framework needs to be told.
+-- Marks fields as read that no framework needs.
 function common.read_ours()
   local _ = training.tensorboard, training.log_every, training.collective_timeout, training.keep_checkpoints
   _ = settings.launch_blocking -- a variable of the job
@@ -100,7 +100,7 @@ local function encode(value, indent)
   return "{\n" .. table.concat(parts, ",\n") .. "\n" .. indent .. "}"
 end
 
--- A table as JSON, its keys in order.
+-- A table as JSON, with sorted keys.
 function common.json(value) return encode(value, "") .. "\n" end
 
 -- Sections of plain values as TOML: { training = { steps = 10 } }.
@@ -114,7 +114,8 @@ function common.toml(sections)
   return table.concat(out, "\n")
 end
 
--- What ds_config.json says of precision, as numbers and not "auto", so that the file tells what ran.
+-- The precision settings of ds_config.json, as numbers and not "auto", so that the file shows what
+-- ran.
 function common.deepspeed_precision(config)
   if settings.dtype == "bf16" then config.bf16 = { enabled = true } end
   if settings.dtype ~= "fp16" then return end
@@ -124,7 +125,7 @@ function common.deepspeed_precision(config)
                   hysteresis = 2, min_loss_scale = 1, initial_scale_power = power }
 end
 
--- Hugging Face's run_clm.py: the arguments that its Trainer has whoever shares the work.
+-- Hugging Face's run_clm.py: the arguments of its Trainer for any way of sharing the work.
 function common.run_clm()
   local t, bloom = training, model.family == "bloom"
   if model.family ~= "gpt" and not bloom then refuse("model", "only gpt2 and bloom are rendered for run_clm.py", "use gpt or bloom") end
@@ -195,7 +196,7 @@ function common.run_clm()
   }
 end
 
--- The size of the model in flags that Megatron-LM and all its relatives have.
+-- The size of the model in flags that Megatron-LM and all programs derived from it have.
 function common.megatron_model(argv)
   add(argv, "--num-layers", model.layers, "--hidden-size", model.hidden,
       "--num-attention-heads", model.heads, "--seq-length", model.seq,
@@ -203,7 +204,7 @@ function common.megatron_model(argv)
   if model.ffn_hidden ~= 4 * model.hidden then add(argv, "--ffn-hidden-size", model.ffn_hidden) end
 end
 
--- How it learns, in the same. Where the batch grows, everything is counted in samples.
+-- The training settings in the same flags. If the batch grows, everything is counted in samples.
 function common.megatron_training(argv)
   local t = training
   if run.rampup_samples > 0 then
@@ -227,14 +228,14 @@ function common.megatron_training(argv)
   if t.evaluate_every > 0 then
     add(argv, "--eval-interval", t.evaluate_every, "--eval-iters", t.evaluate_batches)
   else
-    add(argv, "--eval-iters", 0) -- else one runs at the end
+    add(argv, "--eval-iters", 0) -- otherwise one evaluation runs at the end
   end
   add(argv, "--log-interval", t.log_every, "--distributed-backend", "nccl")
   add(argv, "--save", common.in_run("checkpoints"), "--load", common.in_run("checkpoints"),
       "--save-interval", t.checkpoint_every > 0 and t.checkpoint_every or run.total_steps)
 end
 
--- What neither Megatron-LM nor its relatives can be told.
+-- Refuses what neither Megatron-LM nor programs derived from it support.
 function common.refuse_megatron()
   common.refuse_formats(framework.name == "megatron-lm" and "fp8" or nil)
   common.refuse_unless(settings.optimizer, "adamw", "optimizer")

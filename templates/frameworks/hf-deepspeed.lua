@@ -1,4 +1,4 @@
--- Hugging Face's run_clm.py with DeepSpeed; its version is that of transformers.
+-- Hugging Face's run_clm.py with DeepSpeed; the version is that of transformers.
 local function zero(stage)
   local bucket = 500000000
   local config = { stage = stage, contiguous_gradients = true, overlap_comm = settings.overlap ~= false,

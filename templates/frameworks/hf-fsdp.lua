@@ -1,5 +1,6 @@
--- Hugging Face's run_clm.py with accelerate's FSDP2. The variables are those that `accelerate launch`
--- would set, so that no launcher stands between; fsdp_config.yaml says the same for people who use it.
+-- Hugging Face's run_clm.py with accelerate's FSDP2. The variables are those that `accelerate
+-- launch` would set, so that no launcher is needed; fsdp_config.yaml has the same settings for
+-- people who use it.
 local function flag(value) return value and "true" or "false" end
 
 return {
@@ -21,7 +22,7 @@ return {
     local _ = settings.hybrid_shard_group, settings.reduce_dtype
     local made = run_clm()
     local block = model.family == "bloom" and "BloomBlock" or "GPT2Block"
-    -- FSDP's own recomputation: with the Trainer's the weights would be gathered twice.
+    -- FSDP's own recomputation: with the Trainer's, weights would be gathered twice.
     local fsdp = {
       FSDP_VERSION = "2", FSDP_RESHARD_AFTER_FORWARD = flag(settings.sharding ~= "grad_op"),
       FSDP_OFFLOAD_PARAMS = flag(settings.offload == "full"), FSDP_AUTO_WRAP_POLICY = "TRANSFORMER_BASED_WRAP",

@@ -1,5 +1,5 @@
--- The code that trained BLOOM: bigscience-workshop/Megatron-DeepSpeed, last changed in December 2023,
--- with the DeepSpeed of its time (0.5 to 0.9). There is one state of it, so no version is needed.
+-- The code that trained BLOOM: bigscience-workshop/Megatron-DeepSpeed, last changed in December
+-- 2023, with the DeepSpeed of its time (0.5 to 0.9). It has only one version, so none is needed.
 local function refuse_layout()
   if run.strategy ~= "megatron" then
     refuse("strategy", "BigScience's code trains with tensor, pipeline and data parallelism", "use megatron { ... }")
@@ -19,7 +19,7 @@ local function refuse_layout()
   if model.kv_heads ~= model.heads then refuse("model.kv_heads", "it has no grouped queries", "use heads") end
 end
 
--- The condition under which its fused softmax works; the program aborts without it.
+-- The condition of its fused softmax; otherwise the program aborts.
 local function fused(argv)
   if not settings.fused_kernels then
     add(argv, "--no-masked-softmax-fusion", "--no-bias-gelu-fusion", "--no-bias-dropout-fusion")
@@ -34,7 +34,7 @@ local function fused(argv)
 end
 
 local function partition(argv)
-  local _ = settings.partition_rule -- either may be what its DeepSpeed does
+  local _ = settings.partition_rule -- its DeepSpeed may use either
   if run.pipeline_parallel == 1 then return end
   local ends = settings.stage_partition == "transformer|embedding"
   add(argv, "--pp-partition-method", ends and "type:transformer|embedding" or "type:transformer")
@@ -45,7 +45,7 @@ local function partition(argv)
   end
 end
 
--- With bf16 its optimizer shards the states by itself: stage 1 would be refused, or wrong.
+-- With bf16 its optimizer shards the states itself: stage 1 would be refused, or wrong.
 local function zero_stage()
   if settings.dtype ~= "bf16" then return settings.zero_stage end
   if settings.zero_stage == 0 then

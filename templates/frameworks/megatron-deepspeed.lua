@@ -1,5 +1,5 @@
--- deepspeedai/Megatron-DeepSpeed (Microsoft's fork, last changed in July 2025) with DeepSpeed 0.14 or
--- later; its version is DeepSpeed's.
+-- deepspeedai/Megatron-DeepSpeed (Microsoft's fork, last changed in July 2025) with DeepSpeed 0.14
+-- or later; the version is DeepSpeed's.
 local function refuse_layout()
   if run.strategy ~= "megatron" and run.strategy ~= "deepspeed" then
     refuse("strategy", "it trains with Megatron's parallelism and DeepSpeed's stages", "use megatron { ... } or deepspeed { ... }")

@@ -1,4 +1,4 @@
--- NVIDIA's Megatron-LM, pretrain_gpt.py. Flags as of the tags core_v0.4.0 to core_v0.19.0.
+-- NVIDIA's Megatron-LM, pretrain_gpt.py. Flags of the tags core_v0.4.0 to core_v0.19.0.
 local function refuse_model()
   if model.family == "moe" then
     refuse("model", "experts are not rendered for Megatron-LM yet", "train with another framework")
@@ -13,7 +13,7 @@ local function refuse_model()
   end
 end
 
--- Llama and its kin; gpt needs none of it.
+-- For Llama and similar models; gpt needs none of it.
 local function shape(argv)
   if model.rope then
     add(argv, "--position-embedding-type", "rope", "--rotary-base", model.rope_theta)
@@ -59,7 +59,7 @@ local function pipeline(argv)
   end
 end
 
--- What Megatron-FSDP shards, in its own words; nil where nothing but the optimizer is.
+-- Megatron-FSDP's name for what is sharded; nil if only the optimizer is.
 local function fsdp_strategy()
   if run.strategy == "zero3" or run.strategy == "fsdp" then
     return settings.sharding == "grad_op" and "optim_grads" or "optim_grads_params"
@@ -67,7 +67,7 @@ local function fsdp_strategy()
   return ({ [2] = "optim_grads", [3] = "optim_grads_params" })[settings.zero_stage]
 end
 
--- Who holds weights, gradients and the optimizer's states.
+-- Flags for sharding weights, gradients and the optimizer's states.
 local function sharding(argv)
   local kept = fsdp_strategy()
   if run.strategy == "deepspeed" then
@@ -124,8 +124,8 @@ local function listed(text)
   return words
 end
 
--- What layers keep between forward and backward: whole ones, or the inputs of modules; true for
--- these, for which Transformer Engine must be told not to move weights.
+-- Offloaded activations: whole layers, or the inputs of modules; returns true for the latter, for
+-- which Transformer Engine must be told not to move weights.
 local function offload_activations(argv)
   if run.strategy ~= "megatron" or not settings.offload_activations then
     refuse_unless(settings.offload_activations, false, "offload_activations")
@@ -179,7 +179,7 @@ local function kernels(argv)
 end
 
 local function data(argv)
-  -- Up to 0.17 its null tokenizer adds a token for the end of documents.
+  -- Up to 0.17 its null tokenizer adds an end-of-document token.
   add(argv, "--tokenizer-type", "NullTokenizer", "--vocab-size", at_least("0.18") and model.vocab or model.vocab - 1,
       "--make-vocab-size-divisible-by", settings.vocab_multiple or 128, "--split", training.split)
   local prefix = data_prefix()

@@ -1,5 +1,5 @@
--- PyTorch's torchtitan: 0.2.2 is told by a TOML file, main by a function of Python. It trains Llama 3
--- in the sizes of its registry; no GPT-2, so report it as another model.
+-- PyTorch's torchtitan: 0.2.2 is configured by a TOML file, main by a Python function. It trains
+-- Llama 3 in the sizes of its registry, not GPT-2.
 local flavors = {
   ["8B"] = { 32, 4096, 32, 8, 128256 }, ["70B"] = { 80, 8192, 64, 8, 128256 }, ["405B"] = { 126, 16384, 128, 8, 128256 },
 }
@@ -53,7 +53,7 @@ local function refuse_what()
   unequal("hardware.time", "torchtitan cannot be told to save before its limit", "give checkpoint_every")
 end
 
--- Ranks that shard, and groups of them that mirror each other.
+-- Ranks that shard, and the number of mirror groups.
 local function degrees()
   if run.strategy == "ddp" or run.strategy == "megatron" then return run.data_parallel, 1 end
   if settings.sharding ~= "hybrid" then return 1, run.data_parallel end
@@ -70,7 +70,7 @@ local function parallelism()
     data_parallel_replicate_degree = mirrors, data_parallel_shard_degree = shards,
     tensor_parallel_degree = run.tensor_parallel, pipeline_parallel_degree = run.pipeline_parallel,
     context_parallel_degree = run.context_parallel,
-    -- Beside a pipeline "default" leaves weights where they are.
+    -- With a pipeline, "default" does not reshard weights.
     fsdp_reshard_after_forward = settings.sharding == "grad_op" and "never" or
       run.pipeline_parallel > 1 and "default" or "always",
   }
@@ -79,7 +79,8 @@ local function parallelism()
   end
   if run.pipeline_parallel > 1 then
     local chunks = settings.interleave or 1
-    -- It counts embedding and head as a layer each, and stages by how many a stage may have.
+    -- It counts embedding and head as a layer each, and defines stages by the maximum of layers per
+    -- stage.
     local parts, items = run.pipeline_parallel * chunks, model.layers + 2
     local each = (items + parts - 1) // parts
     if (items + each - 1) // each ~= parts then
@@ -116,7 +117,7 @@ local function old(name)
   }
 end
 
--- Python's words for the values of a table, in order.
+-- Python keyword arguments from a table, sorted.
 local function keywords(fields)
   local out = {}
   for key, value in pairs(fields) do

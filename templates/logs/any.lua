@@ -1,5 +1,5 @@
--- Logs of whoever writes an object per line (JSON lines, dictionaries of Python) or a table (CSV): the
--- names that people give to the values of a step. What a framework's own rules read weighs more.
+-- Logs with one object per line (JSON lines, Python dictionaries) or a table (CSV), by the usual
+-- names for the values of a step. A framework's own patterns have priority.
 
 local function names(meaning, list, keys)
   for _, name in ipairs(list) do keys[name] = meaning end

@@ -1,4 +1,4 @@
--- Composer and LLM Foundry: a line for a batch, and its values below; the settings as YAML.
+-- Composer and LLM Foundry: a line for each batch, with its values below; the settings as YAML.
 
 local lines = {
   { name = "batch", has = "[batch=", kind = "step", weight = 8,

@@ -1,5 +1,5 @@
--- What CUDA, NCCL, PyTorch and the driver say when something breaks. Memory and nodes (50) are
--- causes; NCCL (30) mostly is what the other ranks say when one has died; the rest (10) follows.
+-- Errors of CUDA, NCCL, PyTorch and the driver. Memory and nodes (50) are causes; NCCL (30) is
+-- mostly what other ranks report after one has died; the rest (10) are consequences.
 
 local memory, node, nccl, rest = 50, 50, 30, 10
 
@@ -34,7 +34,7 @@ return {
     { name = "disk full", has = "No space left on device", failure = "disk", priority = node },
     { name = "quota", has = "Disk quota exceeded", failure = "disk", priority = node },
 
-    -- A wrong call of NCCL is the program's fault, and would end alike again.
+    -- A wrong call of NCCL is the program's fault, and would fail again.
     { name = "NCCL error", has = "NCCL error", failure = "nccl", priority = nccl,
       match = [[NCCL error(?!.*(?:invalid usage|invalid argument|ncclInvalid))]] },
     { name = "NCCL Error", has = "NCCL Error", failure = "nccl", priority = nccl,

@@ -1,5 +1,5 @@
--- DeepSpeed: its configuration, its timers, its throughput and its memory.
--- Inside Megatron its world size is the number of data-parallel ranks, so it sets dp.
+-- DeepSpeed: its configuration, its timers, its throughput and its memory. Inside Megatron its
+-- world size is the number of data-parallel ranks, so it sets dp.
 
 local GB = 2 ^ 30
 
@@ -42,7 +42,7 @@ return {
     { name = "optimizer", has = "DeepSpeed Basic Optimizer", weight = 3,
       match = [[DeepSpeed Basic Optimizer(?: \([^)]*\))? = (?<optimizer>\w+)]] },
 
-    -- Offload: nested JSON of old, one line today.
+    -- Offload: nested JSON in old versions, one line today.
     { name = "weights section", has = [["offload_param": {]], opens = "offload_param" },
     { name = "optimizer section", has = [["offload_optimizer": {]], opens = "offload_optimizer" },
     { name = "weights away", has = [["device":]], within = "offload_param", weight = 2,

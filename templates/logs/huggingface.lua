@@ -1,7 +1,7 @@
--- The Trainer of Hugging Face: its dictionaries, its summary, its progress bars.
+-- Hugging Face's Trainer: its dictionaries, its summary, its progress bars.
 
--- "  6%|▋         | 1/16 [00:58<14:41, 58.76s/it]", also behind "Epoch 0:" and "Steps:" of others; not
--- behind what loads or evaluates.
+-- "  6%|▋         | 1/16 [00:58<14:41, 58.76s/it]", also after "Epoch 0:" and "Steps:" of other
+-- programs; not after the titles of loading or evaluation.
 local bar = [=[(?:^|\]|\b(?:Epoch|Training|Train|Steps?)[ \d/]*:)\s*\d+%\|[^|]*\|\s*]=]
   .. [=[(?<bar_step>\d+)/(?<bar_total>\d+) \[(?<bar_elapsed>[\d:]+)<[^,\]]*,\s*]=]
 
@@ -53,8 +53,8 @@ return {
     { name = "fast bar", has = "it/s", kind = "bar",
       match = bar .. [=[(?<bar_rate>[\d.]+)it/s]=] },
 
-    -- run_clm.py of a model from scratch: what is overridden counts, and the file's own values are
-    -- printed after it.
+    -- run_clm.py with a new model: the overridden values count, though the file's own values are
+    -- printed later.
     { name = "overridden layers", has = "Overriding config: ", weight = 3,
       match = [[\b(?:n_layer|num_hidden_layers)=(?<layers>\d+)]] },
     { name = "overridden width", has = "Overriding config: ", weight = 3,

@@ -1,5 +1,5 @@
 -- litgpt and lit-gpt: a line per step with the time of its last micro-batch, and metrics.csv of its
--- logger, which counts micro-batches and has a clock.
+-- logger, which counts micro-batches and contains times.
 
 local lines = {
   { name = "step", has = "iter time: ", kind = "step", weight = 8, scale = { micro_seconds = 1e-3 },
@@ -17,7 +17,7 @@ local lines = {
     match = [[^Memory used: (?<max_allocated>[\d.]+) GB]] },
   { name = "memory of today", has = "Memory Used  ", kind = "memory", scale = { max_allocated = 1e9 },
     match = [[^\| - Memory Used +: +(?<max_allocated>[\d.]+) GB]] },
-  -- "'devices': 4," of the settings that it prints; nodes are named since 2024.
+  -- "'devices': 4," in the printed settings; nodes are included since 2024.
   { name = "devices", has = "'devices': ", weight = 1, match = [['devices': (?<gpus_per_node>\d+)]] },
   { name = "a node", has = "'devices': ", weight = 0, assumed = true, match = [['devices': \d]],
     set = { nodes = 1 } },
@@ -29,8 +29,9 @@ local lines = {
     match = [[Resuming training from \S*step-(?<resume_step>\d+)]] },
 }
 
--- "TrainArgs(global_batch_size=512, …)", in one line or one below the other, a dictionary in older versions;
--- so the model's Config. Others print such names too: of weight 1, they name no framework.
+-- "TrainArgs(global_batch_size=512, …)", in one line or several, a dictionary in older versions;
+-- and the model's Config likewise. Other programs print such names too: with weight 1, they
+-- identify no framework.
 local before = [[(?:^|(?:Args|Config)\(.*?\b|')]]
 for key, target in pairs({ global_batch_size = "gbs", micro_batch_size = "mbs", max_seq_length = "seq",
   max_steps = "steps_planned", n_layer = "layers", n_embd = "hidden", n_head = "heads",
@@ -38,7 +39,7 @@ for key, target in pairs({ global_batch_size = "gbs", micro_batch_size = "mbs", 
   lines[#lines + 1] = { name = key, has = key, weight = 1,
     match = before .. key .. [['?(?:=|: )(?<]] .. target .. [[>\d+)]] }
 end
--- The blocks of DeepSpeed's aio_config are bytes on a disk.
+-- The blocks in DeepSpeed's aio_config are bytes on a disk.
 lines[#lines + 1] = { name = "block", has = "block_size", weight = 1,
   match = before .. [[block_size'?(?:=|: )(?<seq>\d++)(?!, 'queue_depth')]] }
 

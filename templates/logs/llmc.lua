@@ -1,4 +1,4 @@
--- llm.c: train_gpt2.cu, and the one of plain fp32.
+-- llm.c: train_gpt2.cu, and the fp32 version.
 
 local lines = {
   { name = "step", has = " tok/s", kind = "step", weight = 8, scale = { step_seconds = 1e-3 },

@@ -1,5 +1,5 @@
--- Megatron-LM and its relatives: BigScience's Megatron-DeepSpeed, GPT-NeoX, NVIDIA's of today.
--- README.md beside this file explains the format.
+-- Megatron-LM and programs derived from it: BigScience's Megatron-DeepSpeed, GPT-NeoX, NVIDIA's
+-- present version. README.md beside this file explains the format.
 
 local MB = 2 ^ 20
 local GB = 2 ^ 30
@@ -11,7 +11,7 @@ local step_keys = {
   ["consumed samples"] = "samples",
   ["consumed tokens"] = "tokens",
   ["global batch size"] = "gbs",
-  ["gloabl batch size"] = "gbs", -- as some print it
+  ["gloabl batch size"] = "gbs", -- a misspelling in some versions
   ["lm loss"] = "loss",
   ["lm-loss"] = "loss",
   ["lm_loss"] = "loss",
@@ -135,12 +135,12 @@ return {
         precision = "dtype",
         optimizer_type = "optimizer",
       } },
-    -- Megatron-DeepSpeed names a stage of ZeRO where DeepSpeed is not used at all.
+    -- Megatron-DeepSpeed prints a ZeRO stage even if DeepSpeed is not used.
     { name = "DeepSpeed is off", weight = 6,
       keys = { deepspeed = { when = "False", framework = "megatron", zero_stage = 0 } } },
     { name = "optimizer of Megatron-Core", weight = 7,
       keys = { use_distributed_optimizer = { when = "True", zero_stage = 1 } } },
-    -- Megatron of another age says these of the same run.
+    -- Megatron versions differ in these lines for the same run.
     { name = "arguments that say less", weight = 4,
       keys = {
         bf16 = { when = "True", dtype = "bf16" },
@@ -196,7 +196,7 @@ return {
       match = [[(?i)found NaN in (?:local (?:forward|grad)|the loss)]] },
   },
 
-  -- What one iteration is made of. Left out (none): what lies inside another one.
+  -- The parts of one iteration. "none": timers that are inside another one.
   timers = {
     compute = { "forward-compute", "backward-compute", "forward", "backward", "backward-backward",
       "forward-backward" },

@@ -1,4 +1,4 @@
--- nanoGPT and what is made of it: "iter 10: loss 9.9000, time 250.10ms, mfu 41.20%".
+-- nanoGPT and derived programs: "iter 10: loss 9.9000, time 250.10ms, mfu 41.20%".
 
 return {
   framework = "nanogpt",

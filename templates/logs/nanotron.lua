@@ -1,4 +1,4 @@
--- nanotron. It rounds what it prints to three digits: 4.71K.
+-- nanotron. It rounds printed values to three digits: 4.71K.
 
 local lines = {
   { name = "start", has = "[Start training] datetime: ", begins_run = true, weight = 4,

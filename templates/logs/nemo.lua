@@ -1,4 +1,4 @@
--- NeMo 2 (a line for a step) and NeMo 1 (a progress bar of Lightning with values).
+-- NeMo 2 (a line per step) and NeMo 1 (Lightning's progress bar with values).
 
 return {
   framework = "nemo",

@@ -1,4 +1,4 @@
--- OLMo and OLMo-core: a line for a step, and its values below.
+-- OLMo and OLMo-core: a line per step, with its values below.
 
 local MB = 2 ^ 20
 

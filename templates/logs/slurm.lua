@@ -1,4 +1,4 @@
--- What SLURM says in the log of a job, and what is nobody's alone: dates, command lines.
+-- SLURM's messages in the log of a job, and what is common to all: dates, command lines.
 
 local lines = {
   { name = "out of memory", has = "oom-kill event", failure = "host_memory", priority = 50 },
@@ -19,7 +19,7 @@ local lines = {
   { name = "time limit, by submitit", has = ": this job is timed-out", failure = "timeout",
     priority = 45 },
   { name = "preempted", has = "DUE TO PREEMPTION", failure = "preempted", priority = 45 },
-  -- A step is ended by srun, too, when one of its ranks has failed: what NCCL says goes before it.
+  -- srun also cancels a step when one of its ranks has failed: NCCL's messages have priority.
   { name = "step cancelled", has = "CANCELLED AT ", cancelled = true, priority = 20,
     match = [[STEP .*CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
   { name = "cancelled", has = "CANCELLED AT ", cancelled = true, priority = 40,
@@ -32,7 +32,7 @@ local lines = {
     match = [[srun: error: .*: Exited with exit code]] },
   { name = "terminated", has = "srun: Force Terminated", failure = "bad_exit", priority = 4 },
 
-  -- Programs that have left, whatever else they say.
+  -- Messages of a normal exit.
   { name = "left", has = "destroy_process_group() was not called before program exit", stopped = true },
   { name = "left, by W&B", has = "wandb: Waiting for W&B process to finish... (success)", stopped = true },
   { name = "left, by today's W&B", has = "wandb: Synced ", stopped = true,
@@ -55,8 +55,8 @@ local lines = {
     match = [[datetime: (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)]] },
 }
 
--- "srun python train.py --num-layers 24": a script that shows its command line. What a program says
--- of itself weighs more.
+-- "srun python train.py --num-layers 24": the command line in a script's output. What a program
+-- itself prints has priority.
 for flag, target in pairs({
   per_device_train_batch_size = "mbs", gradient_accumulation_steps = "gas", max_seq_len = "seq",
   block_size = "seq", zero_stage = "zero_stage", model_name_or_path = "more_model_name",

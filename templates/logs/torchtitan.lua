@@ -1,4 +1,4 @@
--- torchtitan, 2024 to 2026. Its tokens per second are of one GPU.
+-- torchtitan, 2024 to 2026. Its tokens per second are per GPU.
 
 local GB = 2 ^ 30
 local start = [[(?:(?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.\d]*).*?)?\bstep:\s*(?<step>\d+)\s+loss:\s*(?<loss>[-+\w.]+)]]
