@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tables of docs/accuracy.md are what the program prints now. If not: docs/update.
+# The tables of docs/accuracy.md must equal what the program prints now. If not: docs/update.
 . "$(dirname -- "$0")/lib.sh"
 page=$ORCH_HOME/docs/accuracy.md
 
@@ -11,7 +11,7 @@ for way in loto none datasheet; do
   same "$(sed -n '/^| source/,/^$/p' <<<"$out" | grep '^|' | grep -v '^| · ')" "$(part "$way")" "the page has the table of --calibrate $way"
 done
 
-# A table of ablations from before would start from other errors.
+# An old table of ablations would start from other errors.
 orch validate --calibrate loto --format md
 mape() { awk -F' \\| ' -v source="| $1" '$1 == source { print $3 }' <<<"$out"; }
 whole="| nothing |"

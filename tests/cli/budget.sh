@@ -1,5 +1,5 @@
 #!/bin/bash
-# The budget is for all runs together: what was used and what is on its way count.
+# The budget is for all runs together: used hours and those of runs queued or running count.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 . "$here/local.sh"
@@ -23,7 +23,7 @@ exits 0 'one run'
 has "$out" '1 run submitted as 1 job' 'one run'
 has "$out" 'both: 1 finished; ' 'one run'
 has "$out" ' GPU-hours used' 'one run'
-# It took a second of what was estimated: there is room for the other.
+# It took a second of the estimated time: there is room for the other.
 local_orch run both.lua -y
 exits 0 'the other run'
 has "$out" '1 finished' 'the other run'
@@ -40,7 +40,7 @@ local_orch run broke.lua -y --over-budget
 exits 0 'none keeps it, --over-budget'
 has "$out" '2 runs submitted as 1 job' 'none keeps it, --over-budget'
 
-# What was used counts: an hour on two GPUs.
+# Used hours count: an hour on two GPUs.
 at_home spent 'steps 3 0.05' 0.7
 local_orch run spent.lua -y
 over 'nothing used yet'
@@ -53,7 +53,7 @@ local_orch run spent.lua -y --over-budget
 exits 0 '--over-budget'
 has "$out" '1 run submitted as 1 job' '--over-budget'
 
-# Again: resume and retry honour it too.
+# resume and retry also respect it.
 at_home again 'exit 3' 0.7
 local_orch run again.lua -y --take 1
 exits 4 'a run that fails'
@@ -69,7 +69,7 @@ same "$before" "$(submissions again)" 'retry of what was much: nothing was submi
 local_orch retry again -y --over-budget
 exits 4 'retry --over-budget, and it fails again'
 if [ "$(submissions again)" -le "$before" ]; then bad 'retry --over-budget submits'; fi
-# One that was asked for and never submitted.
+# A run that was requested and never submitted.
 rm -r runs/again/submissions "runs/again/${ids[1]}/"{attempts,state.json} runs/index.jsonl*
 printf '%s\n' "${ids[@]}" >runs/again/wanted
 attempt "runs/again/${ids[0]}" 1 failed 'by hand'

@@ -1,12 +1,12 @@
 #!/bin/bash
-# The tarball of cmake/bundle runs in a root that has busybox and nothing else, says there what the
-# program says that it was made of, and what it starts sees none of its libraries.
+# The tarball of cmake/bundle runs in a root that contains only busybox, prints the same as the
+# program it was made from, and programs that it starts do not see its libraries.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 . "$here/fake_slurm.sh"
 built=$orch_program
 preload=$3
-# Not through a pipe: grep -q leaves it early, and ldd, killed for that, would count.
+# Not through a pipe: grep -q exits early, and ldd would be killed and count as failed.
 if grep -q 'lib[a-z]*san\.so' <<<"$(ldd "$built")"; then
   echo 'skipped: sanitizers are not for a bundle'
   exit 77
@@ -25,7 +25,7 @@ if [ "$size" -ge 40000000 ]; then bad 'it has less than 40 MB' "$size"; fi
 cmp -- "$tarball" "$work/second/$name.tar.gz" || bad 'again the same bytes'
 same '0/0' "$(tar -tvzf "$tarball" | awk '{print $2}' | sort -u)" 'whose the files are'
 
-# What README names is there too, and the manual page is the program's.
+# The files listed in README are included, and the manual page is the program's.
 list=$(tar -tzf "$tarball")
 pages=$(cd "$ORCH_HOME" && echo docs/*.md docs/*/README.md docs/*.svg docs/*.png)
 for file in README.md CHANGELOG.md LICENSE $pages experiments/logs/ddp.out share/man/man1/orch.1; do
@@ -34,10 +34,10 @@ done
 lacks "$list" "$name/docs/update" 'its documents: no tools of ours'
 same "$("$built" help --man)" "$(tar -xzOf "$tarball" "$name/share/man/man1/orch.1")" 'its manual page'
 
-# --- where there is nothing else -------------------------------------------------------------------
+# --- without anything else ------------------------------------------------------------------------
 
-# in_root COMMAND: as orch, in a root of busybox. /proc and /dev/null are the kernel's; there are no
-# users, locales, libraries, and no loader.
+# in_root COMMAND: runs orch in a root with busybox. /proc and /dev/null are the kernel's; there are
+# no users, locales, libraries, and no loader.
 root=$work/root
 in_root() {
   code=0
@@ -97,7 +97,7 @@ fi
 
 # --- what it starts --------------------------------------------------------------------------------
 
-# Unpacked, moved and called by a link: nothing knows where it was.
+# Unpacked, moved and called through a link: no file contains its old place.
 mkdir "$work/moved to" "$work/links"
 tar -xzf "$tarball" -C "$work"
 mv -- "$work/$name" "$work/moved to/it's here"
@@ -107,7 +107,7 @@ orch_program=$work/links/orch
 unset ORCH_HOME ORCH_PLUGINS
 for tool in readlink cat env ls; do ln -s "$(command -v "$tool")" "$fake/$tool"; done
 
-# look NAME: bash that notes what a process and the one that started it have, then goes on.
+# look NAME: a bash that records properties of a process and of its parent, then continues.
 look() {
   # shellcheck disable=SC2016 # the process's own
   printf 'env >%q; cat /proc/self/maps >%q; ls -l /proc/self/fd >%q; cat /proc/$PPID/maps >%q\n' \
@@ -133,7 +133,7 @@ exits 0 'submitted'
 same 1 "$(submitted | wc -l)" 'one array was submitted'
 clean sbatch
 
-# A run on this machine: orch starts itself as its supervisor, and that the trainer.
+# A run on this machine: orch starts itself as its supervisor, which starts the trainer.
 { echo '#!/bin/bash' && look trainer && echo "exec \"$here/../slurm/stand_in\" \"\$@\""; } >"$work/trainer"
 chmod +x "$work/trainer"
 cat >here.lua <<LUA
@@ -151,7 +151,7 @@ has "$out" '1 finished' 'a run on this machine'
 clean trainer
 unset LD_PRELOAD LD_LIBRARY_PATH
 
-# --- what cannot be --------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 cp -- "$home/bin/orch" "$work/links/alone"
 orch_program=$work/links/alone

@@ -1,5 +1,5 @@
 #!/bin/bash
-# orch calibrate: the shipped rows, rows of one's own, and what may be written where.
+# orch calibrate: the shipped rows, the user's own rows, and where results may be written.
 # shellcheck source=lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -40,7 +40,7 @@ has "$out" '| constant | before | fitted |' 'as Markdown'
 orch calibrate --format yaml
 exits 2 'an unknown format'
 
-# Three rows that take 1.3 times what the cluster file and the stack say.
+# Three rows that take 1.3 times the time by cluster file and stack.
 measured() { # SECONDS SECONDS SECONDS
   cat <<CSV
 id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,gbs,step_time_s,site,zero_stage
@@ -71,7 +71,7 @@ lacks "$out" 'context_memory' 'rows without memory'
 lacks "$out" 'pcie.efficiency' 'rows without offload'
 same mine.csv "$(ls)" 'nothing is written unasked'
 
-# A file of one's own, named like its cluster, with which the rows are predicted better.
+# The user's own file, named like its cluster, with which the rows are predicted better.
 mkdir clusters
 orch calibrate --from mine.csv --cluster dgx-a100 -o clusters/mine.yaml
 exits 0 '--output'
@@ -93,8 +93,8 @@ import json, sys
 assert score["n"] == 3 and score["mape"] < 6, score
 PY
 
-# Into the cluster's own file, here a copy of one that was fitted: other partitions stay, and a second
-# time changes nothing.
+# Into the cluster's own file, here a copy of a fitted one: other partitions are unchanged, and a
+# second time changes nothing.
 sed 's/^name: .*/name: mine/' "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >clusters/mine.yaml
 cp clusters/mine.yaml before.yaml
 orch calibrate --from mine.csv --write
@@ -122,7 +122,7 @@ same 600 "$(stat -c %a real.yaml)" 'a file keeps its mode'
 rm clusters/mine.yaml
 mv real.yaml clusters/mine.yaml
 
-# Software too, into a file of one's own.
+# Software too, into the user's own file.
 cp "$ORCH_HOME/experiments/stacks.yaml" stacks.yaml
 orch calibrate --from mine.csv --fresh --stacks stacks.yaml
 exits 0 '--stacks'

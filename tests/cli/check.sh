@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs against what their experiment expects of them, as a nightly job asks.
+# Compares runs with the expectations of their experiment, as in a nightly job.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 . "$here/local.sh"
@@ -44,7 +44,7 @@ speed = [check for check in checks if check["quantity"] == "tokens_per_second"]
 assert all(check["measured"] == 2048 and check["expected"] == 2100 for check in speed), speed
 PY
 
-# The file of tomorrow expects more; the ids of its runs are the same.
+# Tomorrow's file expects more; the ids of its runs are the same.
 nightly good 'expect = { { where = "micro_batch=4", tokens_per_second = { value = 2500, below = 0.05 } },
   { where = "micro_batch=8", step_seconds = { value = 0.49, above = 0.1 } } },'
 orch check good.lua
@@ -64,7 +64,7 @@ nightly good ''
 orch check good.lua
 exits 1 'nothing is expected'
 
-# One that fails has not shown it.
+# A failed run does not fulfil its expectation.
 half='exit 3'
 nightly broken 'expect = { tokens_per_second = { value = 10, below = 0.05 } },'
 local_orch run broken.lua -y

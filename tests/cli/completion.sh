@@ -1,8 +1,8 @@
 #!/bin/bash
-# What shells offer: verbs, options and values that the parser knows, and names of this machine.
+# Shell completion: verbs, options and values that the parser knows, and names on this machine.
 . "$(dirname -- "$0")/lib.sh"
 
-# Completion scripts are programs of their shell.
+# Completion scripts are valid programs of their shell.
 for shell in bash zsh fish; do
   orch completion "$shell"
   exits 0 "completion $shell"
@@ -29,7 +29,7 @@ touch "$own/$strange.yaml" "$strange.lua"
 mkdir -p "runs/$strange/$strange-12345678"
 touch "runs/$strange/$strange-12345678/run.json"
 
-# offers WORDS...: what bash would offer for the last of them.
+# offers WORDS...: bash's completions for the last word.
 offers() {
   # shellcheck disable=SC2016
   bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _orch; echo "${COMPREPLY[*]}"' \
@@ -75,7 +75,7 @@ print(*(m["name"] for m in json.load(sys.stdin)["models"] if m["name"].startswit
 for verb in clusters status plan; do offers "$verb" '' >/dev/null; done
 same '' "$(find "$work" -name pwned)" 'a name is never a command'
 
-# The same in a bash that someone types in.
+# The same in an interactive bash.
 if python3 "$here/terminal.py" 80 24 -- true >/dev/null 2>&1; then
   ln -s "$orch_program" "$work/orch"
   prompt='bash-[0-9.]+[$#] '

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Damaged files: each is named with a next step, the other runs are shown, nothing is submitted.
+# Damaged files: each is reported with a next step, the other runs are shown, nothing is submitted.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 
@@ -9,7 +9,7 @@ attempt "runs/hurt/${ids[1]}" 1 failed 'exit code 5'
 submission=runs/hurt/submissions/0001-0123456789abcdef
 cp -r runs whole
 
-# damage FILE KIND: in a copy of the runs that is sound; no index, so that the folders are read.
+# damage FILE KIND: in a fresh copy of the runs; without an index, so that the folders are read.
 damage() {
   rm -rf runs
   cp -r whole runs
@@ -93,7 +93,7 @@ mkdir -p "runs/hurt/${ids[2]}/attempts/99999999999999" "runs/hurt/${ids[2]}/atte
 orch status hurt
 exits 4 'attempts that are none'
 
-# JSON stays JSON.
+# JSON output remains valid JSON.
 damage "runs/hurt/${ids[2]}/state.json" binary
 orch status --format json
 same 3 "$(json 'len(doc["runs"])')" 'JSON of a damaged run'

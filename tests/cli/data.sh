@@ -1,5 +1,5 @@
 #!/bin/bash
-# orch data: what is built from text, what is refused, and what Ctrl-C and kill leave.
+# orch data: datasets built from text, refused input, and the files left by Ctrl-C and kill.
 . "$(dirname -- "$0")/lib.sh"
 
 # The tokens of a dataset, read by another program.
@@ -85,7 +85,7 @@ same '300 70000 400' "$(tokens bpe)" 'tokenizer.json, int32'
 orch data show bpe --tokenizer tokenizer.json
 has "$out" 'as text: hi hi<end>' 'tokenizer.json'
 
-# What cannot be done says so, and writes nothing.
+# Errors are reported, and nothing is written.
 refused() { # EXIT WORDS WHAT ARGUMENTS...
   local expected=$1 words=$2 what=$3
   shift 3
@@ -136,7 +136,7 @@ exits 1 'ulimit -f'
 has "$err" 'File too large' 'ulimit -f'
 same '' "$(left)" 'ulimit -f leaves nothing'
 
-# Ctrl-C leaves nothing; after a kill the next one goes over what was left.
+# Ctrl-C leaves nothing; after a kill the next build overwrites what was left.
 mkfifo pipe
 started() { # SIGNAL
   "$orch_program" data build pipe --split-lines -o stopped >/dev/null 2>"$work/err" &

@@ -1,10 +1,10 @@
 #!/bin/bash
-# A disk that does not take what orch writes. Needs to mount; skipped (77) where that is not allowed.
+# A disk that refuses writes. Needs to mount; skipped (77) if that is not allowed.
 . "$(dirname -- "$0")/lib.sh"
 
 experiment small 40 >small.lua
 
-# A file in the way.
+# A file in place of a folder.
 touch file
 orch run small.lua --runs file
 exits 1 'runs is a file'

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Weights from Hugging Face and back, held against a reader and writer of our own in Python.
+# Weights from Hugging Face and back, compared with our own reader and writer in Python.
 . "$(dirname -- "$0")/lib.sh"
 
 python() { python3 "$here/huggingface.py" "$@"; }
 
-# Every element is where it belongs, in all forms that such folders have; and back equal to the bit.
+# Every element is in its place, in all formats of such folders; the way back is bitwise equal.
 for kind in gpt2 bloom; do
   for form in nested flat split; do
     for dtype in F32 BF16; do
@@ -22,7 +22,7 @@ for kind in gpt2 bloom; do
   done
 done
 
-# What transformers asks of config.json.
+# The fields of config.json that transformers needs.
 python3 - back/config.json <<'PY' || bad 'config.json of bloom'
 import json, sys
 config = json.load(open(sys.argv[1]))
@@ -32,7 +32,7 @@ assert config["tie_word_embeddings"] is True and config["layer_norm_epsilon"] ==
 assert config["torch_dtype"] == "bfloat16", config
 PY
 
-# A run folder, its newest whole checkpoint, and a step by its number.
+# A run folder, its newest valid checkpoint, and a step by its number.
 mkdir -p run/checkpoints
 cp -r ours/step-00000000 run/checkpoints
 cp -r ours/step-00000000 run/checkpoints/step-00000009
@@ -69,7 +69,7 @@ if [ -e torn ] || [ -e missing ] || [ -e nothing ]; then bad 'failures leave not
 orch export $'no\e[2Jwhere' -o x
 lacks "$err" $'\e' 'a hostile name'
 
-# A disk that takes no more.
+# A full disk.
 code=0
 (ulimit -f 1 && exec "$orch_program" export ours -o limited) >/dev/null 2>"$work/err" || code=$?
 err=$(cat "$work/err")

@@ -60,7 +60,7 @@ program scancel <<'BASH'
 echo "$*" >>"$fake/cancelled"
 BASH
 
-# As orch, with this SLURM.
+# Runs orch with this SLURM.
 with_slurm() {
   code=0
   PATH=$fake "$orch_program" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
@@ -68,5 +68,5 @@ with_slurm() {
   err=$(cat "$work/err")
 }
 
-# The calls of sbatch that were no questions, a line for each.
+# The calls of sbatch without --test-only, a line for each.
 submitted() { if [ -e "$fake/submitted" ]; then cat "$fake/submitted"; fi; }

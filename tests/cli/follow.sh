@@ -1,6 +1,6 @@
 #!/bin/bash
-# The verbs that follow runs, where there is nothing to do, nothing to ask on, or nothing there.
-# $3: a library that makes file systems unable to lock.
+# The verbs that follow runs, if there is nothing to do, no terminal to ask on, or no run. $3: a
+# library that makes file systems unable to lock.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 no_locks=$3
@@ -40,7 +40,7 @@ done
 rm -f runs/idle/lock
 same "$(grep -v '^ \| lock' <<<"$before")" "$(state_of runs/idle | grep -v '^ \| lock')" 'nothing was done'
 
-# A failed run, without a SLURM to give it to and without a terminal to ask on.
+# A failed run, without a SLURM for a new submission and without a terminal to ask on.
 attempt "runs/idle/${ids[0]}" 1 failed 'a task left with exit code 3'
 orch resume idle
 exits 4 'resume leaves what failed for good'
@@ -63,7 +63,7 @@ has "$err" 'has not started' 'inspect of what has not started'
 orch inspect nothing
 exits 1 'inspect of nothing'
 
-# Doctor: what is here, what is not, and how to get it.
+# Doctor: what exists on this machine, what is missing, and how to get it.
 orch doctor
 exits 0 doctor
 has "$out" 'missing' doctor
@@ -77,7 +77,7 @@ ORCH_HOME=/nowhere orch doctor
 exits 0 'doctor with a wrong ORCH_HOME'
 has "$out" 'set ORCH_HOME' 'doctor with a wrong ORCH_HOME'
 
-# The index: made anew, it says what the folders say.
+# The index: rebuilt, it contains what the folders do.
 planned indexed 4
 attempt "runs/indexed/${ids[0]}" 1 finished
 events "runs/indexed/${ids[0]}" 1 10
@@ -118,7 +118,7 @@ else
   echo 'SKIPPED: no library that takes the locks away'
 fi
 
-# A folder of someone else, and one that is read-only: looking works, changing does not.
+# Another user's folder, and a read-only one: reading works, changing does not.
 as_other() { # ORCH's arguments, as a user that owns nothing here
   code=0
   PATH=$work/no_programs /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups -- \

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Measured, whoever trains: runs whose program writes no events, only a log in its own words.
+# Measurements of any program: runs whose program writes no events, only a log in its own format.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 . "$here/local.sh"
 
-# foreign NAME BEHAVIOUR: one run of ten steps, by a program that prints as Megatron-LM does.
+# foreign NAME BEHAVIOUR: one run of ten steps, by a program that prints like Megatron-LM.
 foreign() {
   cat >"$1.lua" <<LUA
 return experiment {
@@ -86,7 +86,7 @@ local_orch run lost.lua -y
 orch status lost --format json
 has "$out" '"nan"' 'NaN is found in a foreign log'
 
-# While it runs: its steps are told from the log.
+# While it runs: its steps are read from the log.
 foreign slow "$slow"
 local_orch run slow.lua -y --detach
 for _ in $(seq 1500); do

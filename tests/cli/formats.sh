@@ -1,5 +1,5 @@
 #!/bin/bash
-# What programs read: JSON, CSV and Markdown, and the choice of runs with --where.
+# Formats for programs: JSON, CSV and Markdown, and the selection of runs with --where.
 . "$(dirname -- "$0")/lib.sh"
 
 cat >x.lua <<'LUA'
@@ -81,7 +81,7 @@ assert set(lines[1]) <= set("|-: ")
 assert any("transformer\\|embedding" in line for line in lines), "| is escaped"
 PY
 
-# A spare node is paid for: 5 nodes of 8, of which 4 train.
+# A spare node counts in the cost: 5 nodes of 8, of which 4 train.
 orch plan "$here/../golden/spare_nodes/experiment.lua" --format json
 if ! python3 - "$work/out" <<'PY'; then bad 'the GPU-hours of a spare node'; fi
 import json, sys
@@ -89,7 +89,7 @@ run, = json.load(open(sys.argv[1]))["runs"]
 assert abs(run["gpu_hours"] / (run["days_to_train"] * 24 * 5 * 8) - 1) < 1e-9, run
 PY
 
-# Notes go to people, not into the file.
+# Notes go to stderr, not into the file.
 orch plan x.lua --format csv
 has "$err" 'rejected, by reason' 'the notes of csv on stderr'
 lacks "$out" 'rejected' 'the notes of csv on stdout'
@@ -120,14 +120,14 @@ no_where 'compare something' 'gpus'
 no_where 'os' 'os.exit()'
 no_where 'endless loop' '(function() while true do end end)()'
 
-# An experiment without a run that works: exit 3, in every format.
+# An experiment without a valid run: exit 3, in every format.
 sed 's/gpus = .*}/gpus = 7 }/' x.lua >none.lua
 for format in table md csv json; do
   orch plan none.lua --format "$format"
   exits 3 "no run is left, $format"
 done
 
-# No run that fits: the next step is to see why, not to submit it.
+# No run fits: the next step is to find out why, not to submit.
 sed 's/"gpt-1.3b", "bloom-7b"/"gpt-530b"/; s/{ 8, 16, 20 }/8/' x.lua >oom.lua
 orch run oom.lua
 exits 0 'nothing fits'

@@ -9,7 +9,7 @@
 ln -s "$(command -v python3)" "$work/tools/python3"
 for tool in timeout tail sed rm touch; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
 
-# argv_of FOLDER: all words of the command line in one text.
+# argv_of FOLDER: all arguments of the command line in one string.
 argv_of() {
   python3 -c 'import json, sys; print(" ".join(json.load(open(sys.argv[1]))["argv"]) + " ")' "$1/launch.json"
 }
@@ -76,7 +76,8 @@ for flag, public, most in (("--train-samples", 220e6, 1e-5), ("--lr-warmup-sampl
 END
 has "$(cat "$folder/start")" '--nproc_per_node=8 --nnodes="$WORLD_SIZE"' 'one torchrun per node'
 
-# --- what may be known, and what may not ---------------------------------------------------------------
+# --- secrets
+# ---------------------------------------------------------------------------------------------
 cat >secret.lua <<'LUA'
 return experiment {
   name = "secret", model = "gpt-tiny", hardware = { cluster = "local", gpus = 1 }, tokens = 1e6,
@@ -181,7 +182,8 @@ local_orch run unset_plain.lua --runs runs -y
 exits 3 'nothing is started without it'
 has "$err" 'PROGRAM is not set here, and MINE needs it' 'and its name is the reason'
 
-# --- what there is, one's own too -------------------------------------------------------------------------
+# --- known frameworks, the user's own too
+# ----------------------------------------------------------------
 orch backends frameworks
 exits 0 'the list'
 has "$out" 'megatron-lm               0.4 to 0.19' 'a shipped one'

@@ -90,10 +90,10 @@ def make(folder, kind, dtype, form="nested"):
     for place, (name, shape) in enumerate(shapes(kind).items()):
         values = [value(place, i) for i in range(count(shape))]
         data = struct.pack(f"<{len(values)}f", *values)
-        if dtype == "BF16":  # the upper halves of floats: nothing is cut off
+        if dtype == "BF16":  # the upper halves of floats: exact
             data = b"".join(data[i + 2 : i + 4] for i in range(0, len(data), 4))
         tensors[prefix + name] = (dtype, shape, data)
-    if kind == "gpt2":  # what old versions stored beside
+    if kind == "gpt2":  # buffers that old versions stored too
         tensors[prefix + "h.0.attn.bias"] = ("U8", [1, 1, SEQ, SEQ], b"\1" * SEQ * SEQ)
         tensors["lm_head.weight"] = tensors[prefix + "wte.weight"]
     config = {"model_type": kind, "vocab_size": VOCAB, "n_layer": LAYERS, "n_head": HEADS}

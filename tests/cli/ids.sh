@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a run is called: the same after an upgrade, another with another trainer; and that its folder
-# can be taken anywhere.
+# The names of runs: the same after an upgrade, another with another trainer; and run folders can be
+# moved.
 . "$(dirname -- "$0")/lib.sh"
 
 ids() { orch plan "$1" --format json && jq -r '.runs[].id' "$work/out" | sort; }
@@ -13,7 +13,7 @@ mkdir clusters
 same "$plain" "$(ids plain.lua)" 'a comment in a cluster file'
 rm -r clusters
 
-# Another trainer is another run: what one has finished the other has not.
+# Another trainer makes another run: it does not count as finished.
 other=$(ORCH_TRAINER=/opt/other ids plain.lua)
 if [ "$(printf '%s\n' "$plain" "$other" | sort -u | wc -l)" != 6 ]; then
   bad 'a trainer is part of a run' "$plain" "$other"
@@ -34,7 +34,7 @@ has "$out" '3 run folders written to runs/plain/; 3 from earlier plans' 'a secon
 has "$(cat runs/plain/*/run.json)" '"trainer": "/opt/other"' 'a second trainer'
 has "$(cat runs/plain/*/run.json)" '"stack": "other"' 'a second trainer'
 
-# Nothing in a folder says where it was written; moved, it is the same run.
+# No file of a folder contains its path; moved, it is the same run.
 mkdir -p "here too"
 sed 's|name = "plain"|name = "moved", training = { data = "corpus/text" }|' plain.lua >"here too/moved.lua"
 (cd "here too" && orch run moved.lua)

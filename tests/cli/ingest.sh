@@ -1,8 +1,8 @@
 #!/bin/bash
-# Logs of others: what is asked on the command line, and what becomes of files.
+# Logs of other programs: options of the command line, and the handling of files.
 . "$(dirname -- "$0")/lib.sh"
 
-# titan FIRST LAST DATE: lines of torchtitan, 4 s a step by their dates, without a word on the batch.
+# titan FIRST LAST DATE: lines of torchtitan, 4 s per step by their dates, without the batch.
 titan() {
   echo "[rank0]:[titan] $3 10:00:00,000 - root - INFO - Training starts at step 1"
   for ((step = $1; step <= $2; step++)); do
@@ -27,8 +27,8 @@ assert abs(measured["days_per_100b_tokens"] - 100e9 / 8192 / 86400) < 1e-6, meas
 PY
 orch ingest old.out --cluster dgx-a100 --set gpus=8 --format csv
 has "$(cut -d, -f5 <<<"$out")" 'dgx-a100' 'the cluster is in the CSV'
-# 6.65B parameters on one GPU of which nobody says what it is: 8 x 4096 tokens in 4 s are 327 TFLOPs by 6
-# per parameter and token, 256 times as many tokens 83,676.
+# 6.65B parameters on one unknown GPU: 8 x 4096 tokens in 4 s are 327 TFLOPs by 6 per parameter and
+# token, 256 times as many tokens 83,676.
 for step in {1..6}; do
   echo " iteration $step/ 100 | elapsed time per iteration (ms): 4000.0 | global batch size: 8 | lm loss: 9.1E+00 |"
 done >unnamed.out
@@ -44,7 +44,7 @@ titan 1 40 "$(date -u +%F)" >new.out
 orch ingest new.out
 has "$out" 'running' 'a log of today goes on'
 
-# Copies, compressed ones, and logs of a framework that nobody knows.
+# Copies, compressed logs, and logs of an unknown framework.
 mkdir logs
 cp old.out logs/a.out
 cp old.out logs/b.out
@@ -65,7 +65,7 @@ if command -v gzip >/dev/null; then
   has "$err" 'compressed (gzip): gzip cannot be started here' 'it says so'
 fi
 
-# What a log does not say is told as such wherever it is shown.
+# Values that a log omits are marked as assumed wherever they are shown.
 cat >trainer.out <<'LOG'
 ***** Running training *****
   Instantaneous batch size per device = 4
@@ -81,7 +81,7 @@ has "$out" 'Assumed (*)' 'and is named'
 orch ingest trainer.out --set framework=fsdp
 lacks "$out" 'fsdp*' 'what a person said is not assumed'
 
-# What a person says is a GPU and a number format that there are.
+# Values of --set are checked: the GPU and the number format must be known.
 orch ingest trainer.out --set gpu=zz --set dtype=zz
 exits 1 'a GPU and a format that nobody has'
 has "$err" "--set gpu: no GPU 'zz'" 'a GPU that nobody has'

@@ -1,5 +1,6 @@
 #!/bin/bash
-# kill -9 at twenty moments of a run: folders are whole or not there, and the next run completes.
+# kill -9 at twenty points in time during a run: folders are complete or do not exist, and the next
+# run completes them.
 . "$(dirname -- "$0")/lib.sh"
 
 runs=2000

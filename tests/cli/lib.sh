@@ -10,7 +10,7 @@ export ORCH_HOME # the build folder may be anywhere
 unset COLUMNS NO_COLOR ORCH_PLUGINS ORCH_BUILD_TRAINERS
 export ORCH_MEASURE= # measures nothing by itself
 
-# Thousands of small files: in memory where there is a gigabyte to spare.
+# Thousands of small files: in memory if a gigabyte is free.
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ] 2>/dev/null; then
   export TMPDIR=/dev/shm
 fi
@@ -20,7 +20,7 @@ export HOME=$work/home XDG_DATA_HOME=$work/home/data # nobody's own clusters
 cd "$work/here"
 failures=0
 
-# Runs on this machine that go on: they would keep those of the next test waiting.
+# Runs on this machine that are still running: the next test's would wait for them.
 left_behind() { pgrep -af -- "_local $work/"; }
 
 finish() {
@@ -40,7 +40,7 @@ finish() {
 }
 trap finish EXIT
 
-# orch ARGUMENTS: leaves $code, $out and $err. There is no SLURM on its PATH.
+# orch ARGUMENTS: sets $code, $out and $err. There is no SLURM on its PATH.
 orch() {
   code=0
   PATH=$work/no_programs "$orch_program" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
@@ -88,11 +88,11 @@ return experiment {
 LUA
 }
 
-# What a folder holds, to the byte and the nanosecond.
+# The state of a folder, to the byte and the nanosecond.
 state_of() { find "$1" -printf '%P %T@ %m\n' -type f -exec sha256sum {} + | sort; }
 
-# How many whole run folders there are; one that is not whole is a failure. Of some, orch itself
-# checks that the name holds the hash of the content.
+# The number of complete run folders; an incomplete one is a failure. For some, orch itself checks
+# that the name contains the hash of the content.
 whole() { # FOLDER [REFERENCE]
   local folder
   python3 "$here/whole.py" "$@" || bad "the folders of $1 are whole"

@@ -4,8 +4,8 @@ stand_in=$here/../slurm/stand_in
 mkdir "$work/tools"
 for tool in bash env sleep mkdir mv cat; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
 
-# at_home NAME BEHAVIOUR [SHARE]: two runs of 977 steps as planned. Their budget is a share of what
-# both take by the estimate, whatever that is.
+# at_home NAME BEHAVIOUR [SHARE]: two runs of 977 steps as planned. Their budget is a share of the
+# estimated cost of both.
 at_home() {
   cat >"$1.lua" <<LUA
 return experiment {
@@ -25,8 +25,9 @@ print(float(sys.argv[2]) * sum(run["gpu_hours"] for run in json.load(open(sys.ar
 ' "$work/out" "${3:-4}")/" "$1.lua"
 }
 
-# As orch, with the programs that the stand-in needs and no others. It has five minutes: runs on this
-# machine take turns, and one that another test left behind would be waited for as long as it lasts.
+# Runs orch with the programs that the stand-in needs and no others, for five minutes: runs on this
+# machine wait for each other, and one left by another test would otherwise be waited for until its
+# end.
 deadline=$(command -v timeout)
 local_orch() {
   code=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The log of a run: its end, one rank, as it grows, whatever is in it.
+# The log of a run: its end, one rank, as it grows, with any content.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 
@@ -10,7 +10,7 @@ exits 1 'a run that has not started'
 attempt "$run" 1 failed
 attempt "$run" 2 finished
 
-# Rubbish, escapes and progress bars.
+# Invalid bytes, escapes and progress bars.
 log=$run/attempts/2/stdout.log
 printf 'a\e[2J\e]0;title\ab\x9bc\n10%%\r20%%\rdone\r\n\ttabbed\n' >"$log"
 head -c 100000 /dev/urandom >>"$log"
@@ -36,7 +36,7 @@ orch logs "${ids[0]}"
 lacks "$out$err" 'bug' 'a folder in place of the log'
 rmdir "$log"
 
-# As it grows: what is there, what comes, and it ends with the attempt.
+# As it grows: existing lines, new lines, and it ends with the attempt.
 attempt "$run" 3 running
 log=$run/attempts/3/stdout.log
 printf 'first\n' >"$log"
@@ -56,7 +56,7 @@ kill "$watchdog" 2>/dev/null || true
 exits 0 'follow ends with the attempt'
 same $'first\nsecond\nthird, without an end' "$(cat "$work/followed")" 'follow shows all of it'
 
-# Ctrl-C leaves.
+# Ctrl-C ends it.
 attempt "$run" 4 running
 timeout --preserve-status -s INT 1 "$orch_program" logs "${ids[0]}" -f >/dev/null 2>&1 && code=0 || code=$?
 exits 130 'Ctrl-C'

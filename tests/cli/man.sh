@@ -1,5 +1,5 @@
 #!/bin/bash
-# The manual page has every verb and option that --help has, and no complaint of those who read it.
+# The manual page has every verb and option of --help, and man reports no errors.
 . "$(dirname -- "$0")/lib.sh"
 
 orch help --man

@@ -1,6 +1,6 @@
 #!/bin/bash
-# orch calibrate --this-machine, and what orch run measures by itself: with a stand-in that says what
-# orch-measure once said.
+# orch calibrate --this-machine, and what orch run measures by itself: with a stand-in that prints a
+# recorded output of orch-measure.
 # shellcheck source=lib.sh
 . "$(dirname -- "$0")/lib.sh"
 . "$here/local.sh"
@@ -23,7 +23,7 @@ own=$XDG_DATA_HOME/orch/machines/$(uname -n)/local.yaml
 tiny=tiny.lua
 times() { grep -c . "$work/measured.log" 2>/dev/null || true; }
 
-# --- nothing to measure with
+# --- without a measuring program
 orch calibrate --this-machine
 exits 1 'no measuring program'
 has "$err" 'orch-measure not found' 'no measuring program'
@@ -33,7 +33,7 @@ has "$err" 'exited with code 7' 'a program that fails'
 has "$err" 'no such device' 'a program that fails'
 [ ! -e "$own" ] || bad 'a program that fails leaves no file'
 
-# --- as asked
+# --- on request
 ORCH_MEASURE=$work/measure local_orch calibrate --this-machine --ranks 3
 exits 0 'three ranks'
 same 3 "$(grep -c 'of 3' "$work/measured.log")" 'three ranks'
@@ -98,7 +98,7 @@ has "$err" 'local: measured on Abacus x 7, but this is ' 'another machine'
 [ "$(times)" -gt "$before" ] || bad 'another machine is measured again'
 lacks "$(cat "$own")" 'Abacus' 'another machine'
 
-# Beside the experiment stands what somebody wants.
+# A file beside the experiment has priority.
 rm -r "$XDG_DATA_HOME"
 before=$(times)
 mkdir clusters
@@ -109,7 +109,7 @@ experiment elsewhere 1 >elsewhere.lua
 ORCH_MEASURE=$work/measure local_orch run elsewhere.lua
 same "$before" "$(times)" 'other clusters are not measured'
 
-# --- built where somebody can; orch is a copy here, with nothing beside it
+# --- built if possible; orch is a copy here, with nothing beside it
 rm -r clusters
 ORCH_PLUGINS=$(dirname -- "$(dirname -- "$orch_program")")/plugins
 export ORCH_PLUGINS TEST_BIN=$work/bin

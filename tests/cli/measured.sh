@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measured beside estimated, from what a trainer writes: the table at the end, status, explain.
+# Measurements beside estimates, from a trainer's events: the table at the end, status, explain.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 . "$here/local.sh"
@@ -108,7 +108,7 @@ has "$out" 'Measured: seconds of one step' 'explain by the file'
 orch explain "$ORCH_HOME/experiments/tiny.lua"
 lacks "$out" 'Measured' 'explain of what nobody ran'
 
-# A trainer that knows why it failed.
+# A trainer that reports why it failed.
 cat >failing.lua <<LUA
 return experiment {
   name = "failing", model = "gpt-tiny",

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Files that nobody sane has written, and questions without an answer: an error, never the end of orch.
+# Absurd files, and questions without an answer: orch reports an error and never crashes.
 . "$(dirname -- "$0")/lib.sh"
 
-# Every run is rejected: a page that says so.
+# Every run is rejected: the page reports that.
 cat >rejected.lua <<'LUA'
 return experiment {
   name = "rejected", model = "gpt-206b", hardware = { cluster = "dgx-v100", gpus = 8 },
@@ -28,7 +28,7 @@ orch run some.lua --runs ''
 exits 2 'no folder'
 has "$err" 'no folder given' 'no folder'
 
-# A name that is that of the index; a rule that nothing keeps; a step that never ends.
+# A name equal to that of the index; a constraint that no run keeps; a step that never ends.
 sed 's/name = "[^"]*"/name = "index.jsonl"/' some.lua >index.lua
 orch plan index.lua
 exits 3 'the name of the index'
@@ -57,7 +57,7 @@ orch report endless.json --format svg
 exits 0 'a step that never ends'
 has "$out" '</svg>' 'a step that never ends'
 
-# JSON that is nested deeper than any stack, through each door.
+# JSON nested deeper than any stack, through each input.
 python3 -c 'print("[" * 60000 + "]" * 60000)' >deep.json
 python3 -c 'print("{\"a\":" * 60000 + "1" + "}" * 60000)' >deeper.json
 mkdir model
@@ -73,7 +73,7 @@ for file in deep.json deeper.json; do
   exits 1 "records, $file"
 done
 
-# Sizes that would take all memory.
+# Sizes that would exhaust memory.
 config() { printf '{"model_type": "gpt2", "n_layer": %s, "n_embd": %s, "n_head": 4, "vocab_size": 100, "n_positions": 64}' "$@" >model/config.json; }
 config 1000000000 64
 orch import model -o out
@@ -84,8 +84,8 @@ orch import model -o out
 exits 1 'a width of 2^62'
 has "$err" 'n_embd is missing, or not a number from 1 to' 'a width of 2^62'
 
-# A cluster's words in Latin-1; a home that cannot be read; numbers beyond all others; a site and a day that
-# are none.
+# Values of a cluster file in Latin-1; a home folder that cannot be read; extreme numbers; an
+# invalid site and an invalid day.
 mkdir -p home/templates
 cp -r "$ORCH_HOME/experiments" home/
 cp -r "$ORCH_HOME/templates/slurm" home/templates/
@@ -121,7 +121,7 @@ has "$err" 'write YYYY, YYYY-MM or YYYY-MM-DD' 'no day'
 orch report "$rows" --format csv --set date=2022-05
 exits 0 'a month'
 
-# One mistake in a long list is told a few times.
+# A mistake repeated in a long list is reported only a few times.
 cat >many.lua <<'LUA'
 local many = {}
 for i = 1, 30000 do many[i] = "x" .. i end
@@ -134,7 +134,7 @@ orch plan many.lua
 exits 3 'a list of nonsense'
 has "$err" '… and 29950 more errors' 'a list of nonsense'
 
-# What the advice says can be done.
+# The suggested steps work.
 advice() { # PART STRATEGY MORE...
   cat >advice.lua <<LUA
 return experiment {
@@ -154,7 +154,7 @@ advice '' 'megatron { tensor_parallel = 8, pipeline_parallel = 4, launch_blockin
 orch run advice.lua
 has "$(cat runs/advice/*/job.sbatch)" 'export CUDA_LAUNCH_BLOCKING=1' 'launch_blocking reaches the job'
 
-# Help and version, however they are asked for.
+# Help and version, in all forms.
 orch help
 exits 0 help
 same "$(PATH=$work/no_programs "$orch_program" --help)" "$out" 'help is --help'
@@ -169,7 +169,8 @@ has "$out" 'orch 0' version
 orch -V
 has "$out" 'orch 0' -V
 
-# Control characters of files and names are shown, not obeyed: in errors, in tables, in the next step.
+# Control characters in files and names are printed as \xNN, not sent to the terminal: in errors, in
+# tables, in the next step.
 odd=$'x\e[2Jy'
 experiment odd 1 | sed 's/accumulate = many/global_batch = 64/' >"$odd.lua"
 printf '{"model":{"type":"\\u001b[2J"}}' >odd.json

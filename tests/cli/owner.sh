@@ -15,7 +15,7 @@ for id in "${ids[@]}"; do
   has "$(cat runs/own/submissions/*/submission.json)" "\"${sum%% *}\"" 'the sum of a script is kept'
 done
 
-# again ARGUMENTS: SLURM has lost all jobs, and orch resume submits them once more.
+# again ARGUMENTS: SLURM has lost all jobs, and orch resume submits them again.
 again() {
   rm -f "$fake/queue"
   with_slurm resume own -y --detach --settle 0 "$@"
@@ -38,7 +38,7 @@ mv kept "runs/own/${ids[0]}/job.sbatch"
 again
 exits 1 'changed back'
 
-# A lock that leads elsewhere.
+# A lock that is a link to another file.
 echo precious >victim
 ln -sf "$PWD/victim" runs/own/lock
 again
@@ -47,7 +47,7 @@ has "$err" 'runs/own/lock: is a link' 'a lock that is a link'
 same precious "$(cat victim)" 'where the lock leads is left alone'
 rm runs/own/lock
 
-# Root stands for any user here: what is another's is not ours, whoever we are.
+# Root represents any user here: files of other users are refused even for root.
 if [ "$(id -u)" = 0 ]; then
   planned theirs 2
   attempt "runs/theirs/${ids[1]}" 1 finished

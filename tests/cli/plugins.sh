@@ -31,7 +31,7 @@ exits 1 'two broken plug-ins'
 has "$err" wrong_major 'two broken plug-ins'
 has "$err" no_entry 'two broken plug-ins'
 
-# One that works is there beside the built-in ones.
+# A working one is available beside the built-in ones.
 ORCH_PLUGINS=$broken/none orch backends
 exits 0 'a fourth backend'
 for strategy in plain megatron zero3 fsdp deepspeed ddp; do
@@ -48,7 +48,7 @@ orch explain "$folder"
 exits 1 'explain without its plug-in'
 has "$err" "no backend offers the strategy 'plain'" 'explain without its plug-in'
 
-# No plug-ins at all: a copy of the program alone.
+# No plug-ins: a copy of the program alone.
 mkdir -p alone/bin
 cp "$orch_program" alone/bin/orch
 code=0
@@ -57,7 +57,7 @@ err=$(cat "$work/err")
 exits 1 'no plug-ins'
 has "$err" 'no orch-*.abi3.so' 'no plug-ins'
 
-# A local experiment stops where there is no trainer, as beside that copy.
+# A local experiment stops if its trainer is missing, as beside that copy.
 ORCH_PLUGINS=$(dirname -- "$(dirname -- "$orch_program")")/plugins
 export ORCH_PLUGINS
 orch_program=$PWD/alone/bin/orch
@@ -107,7 +107,7 @@ with_slurm run away.lua -y --patience 0
 exits 5 'SLURM does not answer, with -y and no patience'
 unset ORCH_TRAINER
 
-# Over budget is told by the exit code, whatever SLURM says.
+# The exit code shows that the budget is exceeded, whatever SLURM's state.
 sed 's/strategies =/budget = { gpu_hours = 1 }, strategies =/' small.lua >poor.lua
 orch run poor.lua
 exits 6 'over budget'

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A cluster file that contradicts the cluster: said before anything is submitted, all at once.
+# A cluster file that contradicts the cluster: all contradictions are reported before anything is
+# submitted.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/fake_slurm.sh"
 export ORCH_TRAINER=/bin/true
@@ -53,7 +54,7 @@ contradicts together 'partition = "v100-32g", gpus = 12' \
 contradicts account 'partition = "a100-80g", gpus = 8, account = "seven@a100"' \
   "account 'seven@a100' may not use partition gpu_p5" 'one of: six@a100'
 
-# All at once, the file of the cluster named.
+# All at once, with the name of the cluster's file.
 contradicts everything 'partition = { "v100-32g", "a100-80g" }, gpus = 32, time = "200:00:00", gres = "gpu:16", constraint = "v200"' \
   'jean-zay.yaml: v100-32g: ' 'jean-zay.yaml: a100-80g: ' \
   'time 200:00:00 is over the limit of partition gpu_p13' \
@@ -71,12 +72,12 @@ contradicts partition 'partition = "v100-32g", gpus = 4' \
   "clusters/jean-zay.yaml: v100-32g: no partition 'gpu_p31' on cluster toy" "did you mean 'gpu_p13'?"
 rm -r clusters
 
-# One that is down takes no jobs.
+# A partition that is down accepts no jobs.
 sed -i '/PartitionName=gpu_p13/s/State=UP/State=DRAIN/' "$fake/partitions"
 contradicts state 'partition = "v100-32g", gpus = 4' 'partition gpu_p13 is DRAIN'
 sed -i 's/State=DRAIN/State=UP/' "$fake/partitions"
 
-# What keeps to it all is submitted, once. What only sbatch refuses is not.
+# Valid requests are submitted, once. What only sbatch refuses is not submitted.
 sweep good 'partition = "v100-32g", gpus = 8'
 with_slurm run good.lua -y --detach
 exits 0 'nothing contradicts'
@@ -89,7 +90,7 @@ exits 3 'refused by sbatch --test-only'
 has "$err" 'Invalid qos specification' 'refused by sbatch --test-only'
 same 1 "$(submitted | wc -l)" 'refused by sbatch --test-only'
 
-# A controller that forgets how to answer.
+# A controller that stops answering.
 program sinfo <<'BASH'
 echo 'slurm_load_partitions: Unable to contact slurm controller (connect failure)' >&2
 exit 1

@@ -1,9 +1,10 @@
 #!/bin/bash
-# orch ingest, compare and report: from logs, tables, run folders and experiments to one kind of record.
+# orch ingest, compare and report: logs, tables, run folders and experiments become one kind of
+# record.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/local.sh"
 
-# A log as Megatron writes it: NAME SECONDS-PER-STEP(ms) TENSOR_PARALLEL
+# A log in Megatron's format: NAME SECONDS-PER-STEP(ms) TENSOR_PARALLEL
 megatron_log() {
   local data=$((64 / 4 / $3)) i
   {
@@ -144,14 +145,14 @@ exits 0 "a report of runs that were run"
 orch report two --format json
 has "$(json "sorted(r['measured']['steps'] for r in d['records'])" <<<"$out")" "[40, 40]" "with their history"
 has "$(json "[r['state'] for r in d['records']]" <<<"$out")" "['finished', 'finished']" "and their state"
-# --- a page that is watched while a run goes on, and stays when it has ended
+# --- a page that is updated while a run is running, and stays when it has ended
 sed -e 's/name = "two"/name = "going"/' -e 's/gpus = { 1, 2 }/gpus = 1/' \
   -e "s|^finish|while [ ! -e '$work/go' ]; do sleep 0.1; done; finish|" two.lua >going.lua
 local_orch run going.lua -y --detach
 exits 0 "a run that waits"
 PATH=$work/tools "$deadline" 120 "$orch_program" report going --watch 1 -o going.html >going.out 2>&1 &
 watcher=$!
-# written WORDS: the page has them within some seconds.
+# written WORDS: the page contains them within a few seconds.
 written() {
   for _ in {1..200}; do
     if grep -q -- "$1" going.html 2>/dev/null; then return 0; fi

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # of lib.sh, and for those who source this
 # Sourced after lib.sh: runs that were never submitted, with attempts made by hand.
 
-# planned NAME COUNT: that many runs below runs/NAME, their ids in $ids.
+# planned NAME COUNT: plans that many runs below runs/NAME, their ids in $ids.
 planned() {
   experiment "$1" "$2" >"$1.lua"
   orch run "$1.lua"
@@ -10,7 +10,7 @@ planned() {
   same "$2" "${#ids[@]}" "the runs of $1"
 }
 
-# attempt FOLDER NUMBER STATE [MESSAGE [START END]]: as the job script tells of itself.
+# attempt FOLDER NUMBER STATE [MESSAGE [START END]]: writes an attempt like the job script.
 attempt() {
   mkdir -p -- "$1/attempts/$2/flight"
   local start=${5-2026-11-15T07:00:00Z} end=${6-2026-11-15T08:00:00Z}
@@ -22,7 +22,7 @@ attempt() {
 JSON
 }
 
-# events FOLDER NUMBER STEPS: what a trainer tells, half a second and 8192 tokens a step.
+# events FOLDER NUMBER STEPS: writes a trainer's events, half a second and 8192 tokens a step.
 events() {
   local step
   for ((step = 1; step <= $3; step++)); do
@@ -31,5 +31,5 @@ events() {
   done >"$1/attempts/$2/events.jsonl"
 }
 
-# Of the JSON in $out: what a Python expression says of it, as "doc".
+# Evaluates a Python expression on the JSON in $out, as "doc".
 json() { python3 -c 'import json, sys; doc = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/out" "$1"; }

@@ -141,7 +141,7 @@ def stated(name, said):
 
 def hold_record(where, prefix, name, said, row, line):
     truth = stated(name, said)
-    # CSV has whole bytes.
+    # CSV has bytes as integers.
     hold(f'{where} in JSON and CSV', truth, number(row.get(prefix + name)), EXACT, 0.5 if name.endswith('_bytes') else 0)
     head = next((head for head, quantity in SHOWN.items() if quantity == name), None)
     head = f'est. {head}' if prefix else head
@@ -162,7 +162,7 @@ def hold_page(where, prefix, said, cells):
                 truth = next((held['per_gpu'] for held in said.get('tflops', ())
                               if under == 'measured, ' + held['convention']), None)
         if truth is None and name in ('step_seconds', 'days_per_100b_tokens', 'tokens_per_second'):
-            continue  # the page makes one of these of another
+            continue  # the page derives one of these from another
         hold(f'{where}: {column} on the page', in_unit(name, truth), value, EXACT)
 
 

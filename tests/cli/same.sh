@@ -12,7 +12,7 @@ for file in "$ORCH_HOME"/experiments/*.lua; do
 done
 if ! python3 "$here/same.py" "$orch_program" "${experiments[@]}"; then bad 'the same numbers everywhere'; fi
 
-# And in status, of runs that wait for a scheduler.
+# Also in status, for runs that wait for a scheduler.
 orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --format json
 cp "$work/out" plan.json
 orch run "$ORCH_HOME/experiments/bloom7b_days.lua" --yes

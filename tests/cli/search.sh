@@ -1,5 +1,5 @@
 #!/bin/bash
-# orch search: what it prints for people and programs, mistakes, Ctrl-C.
+# orch search: its output for people and programs, errors, Ctrl-C.
 . "$(dirname -- "$0")/lib.sh"
 
 cat >x.lua <<'LUA'
@@ -39,19 +39,19 @@ exits 0 'the best is written'
 orch run best.lua --dry-run
 exits 0 'run of what was written'
 
-# Mistakes that the command line finds by itself.
+# Errors that the command line reports itself.
 orch search
 exits 2 'no file'
 has "$err" 'FILE is required' 'no file'
 orch search x.lua --top 0
 exits 2 'a list of nothing'
 
-# Ctrl-C gives the best so far: a space that takes minutes, stopped after a moment.
+# Ctrl-C prints the best so far: a space that takes minutes, stopped after a moment.
 sed 's/{ 8, 16 }/512/; s/gpt-1.3b/gpt-145b/; s/= 16/= 4096/' x.lua >huge.lua
 code=0
 "$orch_program" search huge.lua --open all --threads 1 --format json >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
-# Two seconds of a processor, however busy it is: utime, in hundredths of a second.
+# After two seconds of processor time, on any load: utime, in hundredths of a second.
 until [ "$(awk '{ print $14 }' "/proc/$pid/stat" 2>/dev/null || echo 200)" -ge 200 ]; do sleep 0.1; done
 kill -INT "$pid"
 wait "$pid" || code=$?

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Every experiment that is shipped can be run, and each of its runs that SLURM would start has a script.
+# Every shipped experiment can be run, and each of its runs that SLURM would start has a script.
 # shellcheck source=lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
 for file in "$ORCH_HOME"/experiments/*.lua; do
   name=$(basename -- "$file" .lua)
-  # These would train here (tests/trainers lets them) or want a GPU here.
+  # These would train here (tests/trainers does that) or need a GPU here.
   if [[ $name == @(models|tiny|strategies|fsdp_vs_deepspeed_here|one_gpu|one_h200) ]]; then continue; fi
   orch run "$file" --runs "runs"
   exits 0 "run $name"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The software that estimates know: listed, named, chosen, and held against the diary that it comes from.
+# The software stacks that estimates know: listed, named, selected, and compared with the diary that
+# they come from.
 # shellcheck source=lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -14,7 +15,7 @@ same 'hf-deepspeed-2022 15 a100-80g' \
 orch backends stacks --format md
 has "$out" '| hf-deepspeed-2022 |' 'as Markdown'
 
-# One of one's own, beside the experiment.
+# The user's own stack, beside the experiment.
 printf 'mine:\n  like: deepspeed-2022\n  date: "2026-01"\n  factors: { gemm: { value: 0.5, origin: "our own" } }\n' >stacks.yaml
 orch backends stacks
 has "$out" 'mine ' 'a stacks.yaml beside the experiment'
@@ -40,7 +41,8 @@ has "$out" 'how far its rows are (machine, sizes, settings, date): deepspeed-202
 orch plan diary.lua --set 'stack="hf-deepspeed-2022"'
 has "$out" '100B tokens in 19.1 days' 'the stack that is named'
 
-# The shipped file agrees with its diary: DeepSpeed 1 is best, and takes what was measured.
+# The shipped file agrees with its diary: DeepSpeed 1 is best, and its estimate equals the
+# measurement.
 orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --top 0
 has "$(grep '^Answer' <<<"$out")" 'deepspeed (stage=1' 'bloom7b_days: the answer of the diary'
 orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --format json
@@ -88,7 +90,7 @@ return experiment {
 }
 LUA
 orch plan rows.lua --format json
-# lack PARTITION SETTING VALUE: what is said of the runs that have it.
+# lack PARTITION SETTING VALUE: the remark on runs with this value.
 lack() {
   jq -r --arg on "$1" --arg name "$2" --arg value "$3" '[.runs[] | select(.partition == $on and
     (.[$name] | tostring) == $value) | (.remarks // "") | split("; ") | .[] | select(contains(" " + $name + " = "))] | unique | .[]' <<<"$out"

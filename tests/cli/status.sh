@@ -1,5 +1,5 @@
 #!/bin/bash
-# How runs stand, in all formats, from folders alone: SLURM not found.
+# The state of runs, in all formats, from folders alone: SLURM not found.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
 
@@ -21,7 +21,7 @@ echo 'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 Gi
   >"${ids[4]}/attempts/1/stdout.log"
 cd ../..
 
-# tests/app/follow_test.cpp holds what is said.
+# tests/app/follow_test.cpp checks the content.
 orch status
 exits 4 'status with failures'
 same '' "$err" 'status with failures'
@@ -30,7 +30,7 @@ lacks "$out" $'\e' 'no colours in a pipe'
 planned second 2
 other=${ids[0]}
 
-# Narrow and wide.
+# Narrow and wide screens.
 for columns in 60 200; do
   COLUMNS=$columns orch status first
   widest=$(python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(sys.argv[1])))' "$work/out")
@@ -38,7 +38,7 @@ for columns in 60 200; do
   has "$(tr -s ' \n' ' ' <"$work/out")" 'exit code 3' "COLUMNS=$columns orch status"
 done
 
-# A folder with a hostile name is shown, and does nothing.
+# A folder with a hostile name is shown, with no effect on the terminal.
 mkdir -p $'runs/\e[2Jbad'
 cp -r "runs/second/$other" $'runs/\e[2Jbad/\e[31mrun-00000000'
 for format in table md csv json; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Run folders: what is written, that nothing changes, and that whatever happens they are whole.
+# Run folders: their content, that nothing changes, and that they are always complete.
 . "$(dirname -- "$0")/lib.sh"
 
 experiment small 5 >small.lua
@@ -21,7 +21,7 @@ exits 0 'the second time'
 has "$out" 'nothing changed: all 5 run folders are in runs/small/' 'the second time'
 same "$before" "$(state_of runs)" 'the second time nothing changes'
 
-# More runs, and fewer: what is there stays.
+# More runs, and fewer: existing folders stay.
 experiment small 7 >more.lua
 orch run more.lua
 has "$out" '2 run folders written to runs/small/, 5 were there' 'two more runs'
@@ -29,13 +29,13 @@ orch run small.lua
 has "$out" 'nothing changed' 'two fewer runs'
 same 7 "$(whole runs/small)" 'two fewer runs'
 
-# The same run asked for twice is one folder.
+# A run that occurs twice has one folder.
 sed 's/ddp {}/ddp {}, ddp {}/; s/name = "small"/name = "twice"/' small.lua >twice.lua
 orch run twice.lua
 exits 0 'the same run twice'
 same 5 "$(whole runs/twice)" 'the same run twice'
 
-# A script that is out of date is refreshed, unless the run was started.
+# An outdated script is replaced, unless the run was started.
 first=$(find runs/small -mindepth 1 -maxdepth 1 | sort | head -n 1)
 echo '# changed' >>"$first/job.sbatch"
 orch run more.lua
@@ -50,7 +50,7 @@ same "$before" "$(state_of runs)" 'a run that was started'
 rm -r "$first/attempts"
 orch run more.lua
 
-# A run.json that was edited is not overwritten, and not believed.
+# An edited run.json is neither overwritten nor trusted.
 sed -i 's/"micro_batch": 1/"micro_batch": 0/' "$first/run.json"
 orch run more.lua
 exits 1 'an edited run.json'
@@ -94,7 +94,7 @@ orch.send_signal(signal.SIGINT)
 sys.exit(orch.wait())
 PY
 stopped=0 tries=0
-# After the seventh, for a machine so busy that it was too early each time.
+# Stops after the seventh; more delays for a machine so busy that Ctrl-C came too early each time.
 for delay in 0.03 0.05 0.07 0.1 0.15 0.2 0.3 0.6 1.2 2.4 5 10 20; do
   if ((tries++ >= 7 && stopped > 0)); then break; fi
   rm -rf interrupt

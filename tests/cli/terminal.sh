@@ -8,7 +8,8 @@ if ! python3 "$here/terminal.py" 80 24 -- true >/dev/null 2>&1; then
   exit 77
 fi
 
-# on_terminal COLUMNS [AFTER SEND]... -- ARGUMENTS: orch on a terminal; $out is all that it wrote.
+# on_terminal COLUMNS [AFTER SEND]... -- ARGUMENTS: runs orch on a terminal; $out is all of its
+# output.
 on_terminal() {
   local columns=$1 words=()
   shift
@@ -19,8 +20,8 @@ on_terminal() {
     env TERM=xterm PATH="$work/tools" "$orch_program" "$@" >"$work/out" 2>"$work/err" || code=$?
   out=$(tr -d '\r' <"$work/out") err=$(cat "$work/err")
 }
-# The widest line of the pictures, without colours and what moves the cursor. In the table below
-# them no id is ever broken.
+# The widest line of the pictures, without colours and cursor movements. In the table below them no
+# id is ever broken.
 widest() { python3 -c '
 import re, sys
 text = open(sys.argv[1], encoding="utf-8", newline="").read()
@@ -30,7 +31,7 @@ print(max(len(line) for line in text.split("\n")))' "$work/out"; }
 pictures() { grep -c $'\e\[J' "$work/out" || true; }
 submissions() { find "runs/$1/submissions" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
 
-# The question: no is no, also for those who only press return, and whoever goes away.
+# The question: no means no, also for a plain return, and for a closed terminal.
 at_home asked 'steps 20 0.1'
 for answer in 'n\n' '\n' '\x04' 'no thanks\n'; do
   on_terminal 100 'y/N' "$answer" -- run asked.lua
@@ -53,7 +54,7 @@ same 1 "$(submissions asked)" 'the answer y'
 orch status asked
 has "$out" 'asked: 2 finished' 'the answer y'
 
-# Ctrl-C leaves; the runs go on, and watch comes back to them.
+# Ctrl-C leaves; the runs continue, and watch shows them again.
 at_home left "until [ -e '$work/go' ]; do sleep 0.1; done; steps 30 0.1"
 on_terminal 100 'running' '\x03' -- run left.lua -y
 exits 130 'Ctrl-C'
@@ -74,7 +75,7 @@ on_terminal 200 -- run wide.lua -y
 exits 0 'a wide terminal'
 if [ "$(widest)" -gt 200 ]; then bad 'run at 200 columns' "$(widest) columns"; fi
 
-# Cancel asks too; no leaves them alone.
+# Cancel asks too; no changes nothing.
 at_home ended 'sleep 600'
 local_orch run ended.lua -y --detach
 exits 0 --detach
@@ -103,7 +104,7 @@ exits 0 'without a terminal'
 lacks "$out" $'\e' 'without a terminal'
 has "$out" ': finished' 'without a terminal'
 
-# Colours are ours; what a name would do to the terminal is shown instead.
+# Colours are only ours; control characters in names are printed as \xNN.
 odd=$'x\e[2Jy'
 experiment odd 1 | sed 's/accumulate = many/global_batch = 64/' >"$odd.lua"
 on_terminal 100 -- search "$odd.lua"

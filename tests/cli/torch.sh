@@ -9,7 +9,7 @@ if ! python3 -c 'import numpy, torch, torch.distributed' 2>/dev/null || [ ! -x "
   exit 77
 fi
 
-# compare NAME MODEL DATA TOLERANCE: both programs train, and their losses and norms are held together.
+# compare NAME MODEL DATA TOLERANCE: both programs train, and their losses and norms are compared.
 compare() {
   cat >"$1.lua" <<LUA
 return experiment {
@@ -39,7 +39,7 @@ END
 
 compare synthetic 'gpt { name = "t", layers = 2, hidden = 64, heads = 4, vocab = 500, seq = 32 }' '' 1e-5
 compare alibi 'bloom { name = "b", layers = 2, hidden = 64, heads = 4, vocab = 500, seq = 32 }' '' 1e-5
-# Three epochs of a small text, the last one apart.
+# Three epochs of a small text, the last one shuffled separately.
 for ((i = 0; i < 60; i++)); do echo "line $i of a string that says $((i * i)) and ends"; done >text.txt
 orch data build text.txt --output text --split-lines
 if [ "$code" = 0 ]; then

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Trainers are built before the first local run, where ORCH_BUILD_TRAINERS names who can. orch is a
+# Trainers are built before the first local run, if ORCH_BUILD_TRAINERS names the script. orch is a
 # copy here: beside it are the trainers of this test.
 . "$(dirname -- "$0")/lib.sh"
 . "$here/runs.sh"
@@ -12,7 +12,7 @@ orch_program=$work/bin/orch
 for tool in cp chmod rm; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
 export TEST_BIN=$work/bin STAND_IN=$stand_in CALLS=$work/calls
 
-# Notes that it was called, and "builds" what it is told to.
+# Records that it was called, and "builds" what it is told to.
 cat >"$work/build" <<'SH'
 #!/usr/bin/env bash
 echo "$*" >>"$CALLS"
@@ -34,7 +34,7 @@ LUA
 }
 calls() { cat "$CALLS" 2>/dev/null || true; }
 
-# Nobody can: what is missing, and what to do.
+# Without a script: what is missing, and what to do.
 one alone 'ddp { dtype = "fp32" }'
 local_orch run alone.lua -y
 exits 1 'nobody can build, and yes was said'
@@ -42,7 +42,7 @@ has "$out" "no trainer to start: $work/bin/orch-train-ddp" 'nobody can build'
 has "$out" './orch of a clone' 'nobody can build'
 has "$out" '--target orch-train-ddp' 'nobody can build'
 
-# One on PATH is as good, as it is for a job.
+# A trainer on PATH is enough, as for a job.
 ln -s "$stand_in" "$work/tools/orch-train-ddp"
 one path 'ddp { dtype = "fp32" }'
 local_orch run path.lua -y
@@ -52,7 +52,7 @@ local_orch doctor
 has "$out" "$work/tools/orch-train-ddp" 'a trainer on PATH: doctor'
 rm -- "$work/tools/orch-train-ddp"
 
-# It is built, said so on stderr only, and the run goes on.
+# It is built, which is reported on stderr only, and the run continues.
 export ORCH_BUILD_TRAINERS=$work/build
 local_orch run alone.lua -y --format json
 exits 0 'built'
@@ -63,7 +63,7 @@ local_orch run alone.lua -y
 same ddp "$(calls)" 'nothing is left to run: nothing is built'
 has "$out" '1 finished' 'nothing is left to run'
 
-# A build that fails starts nothing.
+# After a failed build nothing is started.
 one broken 'ddp { dtype = "fp32" }'
 FAIL=yes local_orch run broken.lua -y
 exits 1 'a build that fails'
@@ -78,12 +78,12 @@ exits 1 'no such trainer'
 has "$err" 'orch-train-zero3: this backend has no trainer' 'no such trainer'
 has "$err" "--where 'backend ~= \"zero3\"'" 'no such trainer'
 
-# A program of the user's own needs no trainer; one that cannot be started is an error.
+# The user's own program needs no trainer; one that cannot be started is an error.
 : >"$CALLS"
 ORCH_TRAINER=$stand_in local_orch run broken.lua -y
 exits 0 'ORCH_TRAINER'
 same '' "$(calls)" 'ORCH_TRAINER'
-# One that leaves with 0 and has not trained is not finished, and not tried again.
+# One that exits with 0 and has not trained is not finished, and not retried.
 one hollow 'ddp { dtype = "fp32" }'
 ORCH_TRAINER=$(type -P true) local_orch run hollow.lua -y
 exits 4 'a trainer that does nothing'
@@ -96,7 +96,7 @@ ORCH_BUILD_TRAINERS=/no/such/script local_orch run nobody.lua -y
 exits 1 'no such script'
 has "$err" '/no/such/script' 'no such script'
 
-# Also before a run is tried again.
+# Also before a run is retried.
 one again 'ddp { dtype = "fp32" }' 'exit 3'
 local_orch run again.lua -y
 exits 4 'a run that fails'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The command line itself: mistakes, help, colours, pipes.
+# The command line itself: errors, help, colours, pipes.
 . "$(dirname -- "$0")/lib.sh"
 
 wrong() { # PART ARGUMENTS...: a usage error that says PART
@@ -61,7 +61,7 @@ for verb in run status watch logs cancel resume retry inspect doctor index plan 
   has "$(PATH=$work/no_programs "$orch_program" --help)" "  $verb " "--help lists $verb"
 done
 
-# What orch calls itself with is for nobody else.
+# Internal verbs are not listed.
 orch --help
 lacks "$out" _local 'a verb of its own'
 orch _loca
@@ -71,7 +71,7 @@ exits 2 'a verb of its own, without what it takes'
 orch _local "$PWD/nowhere/submissions/0001-0123456789abcdef"
 exits 1 'a verb of its own, with nothing there'
 
-# Every example of an experiment in the help is one that is there.
+# Every example of an experiment in the help exists.
 for verb in run plan search explain; do
   orch "$verb" --help
   while read -r file; do
@@ -79,7 +79,7 @@ for verb in run plan search explain; do
   done < <(grep -o 'experiments/[a-z0-9_]*\.lua' <<<"$out")
 done
 
-# Names of things that are not there.
+# Unknown names.
 orch models gpt-104
 exits 1 'an unknown model'
 has "$err" "did you mean 'gpt-104b'?" 'an unknown model'
@@ -100,7 +100,7 @@ experiment piped 1 >piped.lua
 orch plan <(cat piped.lua)
 exits 0 'an experiment from a pipe'
 
-# Colours are for terminals: none in a pipe, none with NO_COLOR. `script` gives us a terminal.
+# Colours are for terminals: none in a pipe, none with NO_COLOR. `script` provides a terminal.
 experiment colours 2 >x.lua
 orch plan x.lua
 lacks "$out$err" $'\e' 'no colours in a pipe'
@@ -113,7 +113,7 @@ else
   echo 'SKIPPED: no terminal can be made here to see colours on'
 fi
 
-# The lines that orch makes are no longer than the screen.
+# No line that orch formats is longer than the screen.
 for columns in 120 80 40; do
   for arguments in "plan $ORCH_HOME/experiments/200b.lua" "explain $ORCH_HOME/experiments/200b.lua"; do
     # shellcheck disable=SC2086
@@ -131,7 +131,7 @@ for columns in 0 1 -5 many 99999999999999999999999; do
   exits 0 "COLUMNS=$columns"
 done
 
-# A reader that goes away is no error; a full disk is one.
+# A reader that closes the pipe is not an error; a full disk is.
 set +o pipefail
 experiment long 3000 >long.lua
 "$orch_program" plan long.lua --top 0 2>"$work/err" | head -n 1 >/dev/null
@@ -145,7 +145,7 @@ for format in table json; do
   has "$(cat "$work/err")" 'No space left' "a full disk, $format"
 done
 
-# Where stdout and stderr are one file, what went wrong comes below the table that it is about.
+# If stdout and stderr are one file, an error is printed below the table that it is about.
 experiment both 3 | sed 's/accumulate = many/global_batch = { 8, 16, 20 }/' >both.lua
 for format in table csv md; do
   code=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# orch validate: the shipped rows, rows of one's own, and files that are none.
+# orch validate: the shipped rows, the user's own rows, and invalid files.
 . "$(dirname -- "$0")/lib.sh"
 
 orch validate
@@ -40,7 +40,7 @@ for row in csv.DictReader(open(sys.argv[1])):
     assert abs(predicted / measured - 1) < 0.05, (row["id"], predicted / measured)
 PY
 
-# Nothing but scores, of some tables, and a verdict for every night.
+# Only scores, of some tables, and a verdict for nightly checks.
 orch validate --by source
 exits 0 '--by source'
 has "$out" 'recall %' '--by source shows how good the verdicts on memory are'
@@ -70,7 +70,7 @@ orch validate --calibrate magic
 exits 2 'an unknown calibration'
 has "$err" "'magic' is not one of none, datasheet, first" 'an unknown calibration'
 
-# What an ingredient is worth.
+# The effect of an ingredient.
 mape() { python3 -c 'import json, sys
 print(next(s["mape"] for s in json.load(open(sys.argv[1]))["scores"] if s["source"] == "bloom-prequel"))' "$work/out"; }
 orch validate --calibrate datasheet --format json
@@ -87,7 +87,7 @@ exits 0 'with hardly anything left'
 orch validate --help
 has "$out" '--without' 'the help tells of ingredients'
 
-# Rows of one's own, as few columns as there may be.
+# The user's own rows, with the fewest possible columns.
 cat >mine.csv <<'CSV'
 id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,step_time_s,site,zero_stage
 one,a100-80g,8,deepspeed,24,2048,16,1024,4,0.5,nowhere,1
@@ -105,14 +105,14 @@ has "$out" '1 row judged, 2 skipped' 'rows of ones own'
 orch validate mine.csv --cluster dgx-a10
 exits 2 'a misspelt cluster'
 has "$err" "did you mean 'dgx-a100'?" 'a misspelt cluster'
-# A cluster of one's own beside the rows.
+# A user's cluster beside the rows.
 mkdir clusters
 sed 's/^name: .*/name: nowhere/' "$ORCH_HOME/experiments/clusters/dgx-a100.yaml" >clusters/nowhere.yaml
 orch validate mine.csv
 exits 0 'a cluster beside the rows'
 lacks "$out" "no cluster 'nowhere'" 'a cluster beside the rows'
 
-# Files that are none.
+# Invalid files.
 refused() { # WHAT PART
   orch validate bad.csv
   exits 1 "$1"
@@ -141,7 +141,7 @@ has "$err" 'No such file' 'no such file'
 orch validate .
 exits 1 'a folder'
 
-# The rows of a large table are judged while one waits.
+# The rows of a large table are judged within seconds.
 python3 - >large.csv <<'PY'
 print("id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,step_time_s,site,zero_stage")
 for i in range(2000):

@@ -1,6 +1,6 @@
 #!/bin/bash
-# One experiment in many ways without an editor: --set, include, stdin, lists in training, repeats, a
-# cluster in five lines, and one's own GPUs and models.
+# Variations of one experiment without an editor: --set, include, stdin, lists in training, repeats,
+# a cluster in five lines, and the user's own GPUs and models.
 # shellcheck source=lib.sh
 . "$(dirname -- "$0")/lib.sh"
 
@@ -15,7 +15,7 @@ return experiment {
 LUA
 ids() { jq -r '.runs[].id' "$work/out"; }
 
-# --- --set is as if the file said it
+# --- --set has the effect of the same text in the file
 orch plan small.lua --format json --set hardware.nodes=2 --set strategies.fsdp.micro_batch=1,2
 exits 0 'plan with --set'
 ids >"$work/set"
@@ -34,7 +34,7 @@ orch plan small.lua --format json --set 'strategies={ ddp { compression = powers
 exits 0 'a value in Lua'
 has "$out" '"strategy": "ddp"' 'strategies'
 
-# --- and its mistakes have a place
+# --- and its errors have a place
 orch plan small.lua --set strategies.fdsp.micro_batch=4
 has "$err" "error: --set strategies.fdsp.micro_batch=4: no strategy 'fdsp' in this experiment
   did you mean 'fsdp'?; or its position in the list, from 1" 'a strategy that is not there'
@@ -145,7 +145,7 @@ printf 'while true do end\n' >endless.lua
 say_include '"endless.lua"'
 has "$err" 'error: endless.lua:1: more than 50,000,000 instructions' 'an endless one ends'
 
-# --- one's own clusters, GPUs and models
+# --- the user's own clusters, GPUs and models
 mkdir clusters
 cat >clusters/ours.yaml <<'YAML'
 name: ours
@@ -281,7 +281,7 @@ PY
 orch explain when.lua --where 'nodes == 48' --format json
 same '"2027-02-15"' "$(jq '.schedule[0].from' <<<"$out")" 'a run waits for its nodes'
 
-# --- what has finished once more
+# --- finished runs are repeated
 # shellcheck source=local.sh
 . "$here/local.sh"
 at_home again 'steps 5 0.02'
