@@ -1,5 +1,5 @@
-// What a plug-in may say, and what becomes of nonsense: said here as a plug-in would, one flaw at a
-// time.
+// The values that a plug-in may pass, and the handling of invalid ones: passed here as a plug-in
+// would, one flaw at a time.
 #include "core/price/backend/collect.h"
 
 #include "core/base/text.h"
@@ -17,7 +17,7 @@ struct Said {
   orch_stages stages{sizeof(orch_stages), 1, 0, 1, counts};
   orch_memory memory{};
   bool late_block = false, stages_twice = false;
-  int times = 1;  // the memory
+  int times = 1;  // count of the memory item
 
   Said() {
     op.struct_size = sizeof op;
@@ -32,7 +32,7 @@ struct Said {
   }
 };
 
-// All that is found wrong.
+// All reported flaws.
 std::string flaws(const std::function<void(Said&)>& change) {
   Said said;
   change(said);

@@ -34,7 +34,7 @@ TEST_CASE("PowerSGD sends its factors and the vectors whole", "[ddp]") {
   const auto work = work_of(ddp(kPowerSgd));
   // (n + m) r of QKV, out, up and down: 4h, 2h, 5h and 5h times 4.
   CHECK(op(work, "layer", "PowerSGD factors all-reduce").bytes == 4 * (4 + 2 + 5 + 5) * 4096.0 * 4);
-  // By PyTorch's hook 0.45 of the 12h^2 weights, as was measured.
+  // PyTorch's hook: 0.45 of the 12h^2 weights, as measured.
   CHECK(op(work_of(ddp(kHook)), "layer", "PowerSGD factors all-reduce").bytes ==
         Approx(4 * 0.45 * 12 * 4096.0 * 4096));
   CHECK(op(work, "layer", "uncompressed gradient all-reduce").bytes == 4 * 13.0 * 4096);

@@ -23,7 +23,7 @@ backend::Work work_with(const Settings& settings, plan::Layout layout = {4, 8, 2
 }
 
 const Settings kDeepspeed{{"engine", word("deepspeed")}};
-// Without norms and biases on every rank: (12 h^2 + 13 h) / 4 with h = 11,600.
+// Without replicated norms and biases: (12 h^2 + 13 h) / 4 with h = 11,600.
 constexpr double kPlainLayer = 403717700;
 const Settings kOffload{
     {"zero_stage", number(1)}, {"offload", word("optimizer")}, {"engine", word("megatron")}};
@@ -51,12 +51,12 @@ TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
     CHECK(layer.recompute == times);
     CHECK(layer.backward == times);
   }
-  // One stage hands nothing over.
+  // With one stage nothing is transferred.
   CHECK(count(work_with(kDeepspeed, {4, 1, 2}), 0, "pipeline") == 0);
 }
 
-// Its trainer wraps the model in PyTorch's DDP (buckets of 25 MiB, under backward) unless sums in
-// fp32 are sharded: then it scatters them when backward is over.
+// Its trainer wraps the model in PyTorch's DDP (buckets of 25 MiB, overlapping backward) unless
+// sums in fp32 are sharded: then it reduces after backward.
 TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[megatron][engine]") {
   const auto nanotron = [](std::int64_t stage, bool fp32) {
     return work_with({{"engine", word("nanotron")},
@@ -72,7 +72,7 @@ TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[mega
 }
 
 // "fp16 parameters, fp16 gradients: 20 bytes" (Megatron-Core's table of its distributed optimizer):
-// 2 + 2, and 16 of the update, of which the fp32 gradients are there only while it lasts.
+// 2 + 2, and 16 for the update, of which the fp32 gradients exist only during it.
 TEST_CASE("Megatron sends gradients as it makes them, and copies fp16 ones to fp32",
           "[megatron][engine]") {
   const auto megatron = [](const char* dtype, bool fp32, std::int64_t micro_batch) {
@@ -121,7 +121,8 @@ TEST_CASE("an offloaded optimizer moves its shard with every micro-batch", "[meg
   CHECK(gradients.backward == 1);
   CHECK(gradients.step == 0);
   CHECK(gradients.hidden == 1);
-  // fp32 gradient in; master weight and two moments in and out; 16-bit weight out: 4 + 24 + 2.
+  // fp32 gradient read; master weight and two moments read and written; 16-bit weight written: 4 +
+  // 24 + 2.
   const auto& update = op(work, "layer", "optimizer on the host");
   CHECK(update.kind == ORCH_HOST);
   CHECK(update.bytes == 30 * shard);
@@ -153,7 +154,8 @@ TEST_CASE("an offloaded optimizer leaves its states to the host", "[megatron][of
   CHECK(memory(kept, 3, "", ORCH_HOST_MEMORY) == 0);
 }
 
-// The tensor cores round; what is stored, moved and sent has 4 bytes, and is its own master weight.
+// The tensor cores round; what is stored, moved and sent has 4 bytes, and the weight is its own
+// master.
 TEST_CASE("tf32 is fp32 with another peak", "[megatron][tf32]") {
   const auto tf32 = work_with({{"dtype", word("tf32")}});
   CHECK(tf32.dtype == "tf32");
@@ -175,21 +177,22 @@ TEST_CASE("tf32 is fp32 with another peak", "[megatron][tf32]") {
   }
 }
 
-// Two layers' inputs and 1.4 for the hand-over, for each micro-batch in flight: 32 on the first of
-// 32 stages, one on the last.
+// Two layers' inputs and 1.4 for transfers between stages, for each micro-batch in flight: 32 on
+// the first of 32 stages, one on the last.
 TEST_CASE("with recomputation a stage also keeps what it hands over", "[megatron][memory]") {
   const auto work = work_with(kDeepspeed, {4, 32, 1});
   CHECK(memory(work, 0, "activations") == Approx(32 * 3.4 * 2 * kSbh));
   CHECK(memory(work, 20, "activations") == Approx(12 * 3.4 * 2 * kSbh));
   CHECK(memory(work, 31, "activations") == Approx(3.4 * 2 * kSbh));
-  // One stage hands nothing over; its output is one more input.
+  // With one stage nothing is transferred; its output counts as one more input.
   CHECK(memory(work_with(kDeepspeed, {4, 1, 1}), 0, "activations") == Approx(65 * 2 * kSbh));
-  // Our own keeps a quarter of each output, on each of the four ranks that have all of it.
+  // Our trainer stores a quarter of each output, on each of the four ranks that have all of it.
   CHECK(memory(work_with({}, {4, 32, 1}), 0, "activations") == Approx(32 * 2.25 * 2 * kSbh));
   CHECK(memory(work_with({}, {4, 1, 1}), 0, "activations") == Approx(64 * 2 * kSbh));
 }
 
-// One for each kind of group of more than one rank, and one of all ranks where there are several.
+// One for each kind of group with more than one rank, and one for all ranks if there are several
+// kinds.
 TEST_CASE("every kind of group keeps a communicator", "[megatron][memory]") {
   const auto groups = [](plan::Layout layout, std::int64_t stage) {
     return memory(work_with({}, layout), stage, "communicators", ORCH_COMMUNICATORS);
@@ -202,7 +205,7 @@ TEST_CASE("every kind of group keeps a communicator", "[megatron][memory]") {
   for (const std::int64_t stage : {0, 3, 7}) CHECK(groups({4, 8, 2}, stage) == 4);
 }
 
-// Ours leave once, in the type that they are summed in, and stay on the device as well.
+// Our trainer copies them once, in the type of the sum, and they stay on the device as well.
 TEST_CASE("our own gradients go to the host once a step", "[megatron][offload]") {
   const auto work = work_with({{"zero_stage", number(1)},
                                {"offload", word("optimizer")},

@@ -1,4 +1,4 @@
-// What a rank does for models of today, by hand.
+// The work of a rank for recent models, computed by hand.
 
 #include "core/plan/family.h"
 #include "core/train/pipeline/schedule.h"
@@ -43,15 +43,15 @@ TEST_CASE("a llama's products on one of eight tensor-parallel ranks", "[backend]
   const double matrices = 8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672;
   CHECK_THAT(memory(work, 1, "weights: layers"),
              WithinRel(2 * 20 * (matrices / 8 + 2 * 8192), 1e-12));
-  // The head is a matrix of its own, and nothing is tied over the pipeline.
+  // The head is a separate matrix, so no tied embedding is reduced.
   CHECK_FALSE(find_op(work, "LM head", "tied embedding all-reduce"));
   const double vocab = 129024;  // a multiple of 128 * 8
   CHECK_THAT(memory(work, 3, "weights: embedding") + memory(work, 3, "weights: positions"),
              WithinRel(2 * (vocab * 8192 / 8 + 8192), 1e-12));
 }
 
-// No head owns the products into 1536 and 512 + 64 numbers: all eight ranks have them, with norms
-// and the router.
+// The products to 1536 and 512 + 64 numbers belong to no head: all eight ranks have them, with
+// norms and the router.
 TEST_CASE("narrow products of latent attention are on every tensor-parallel rank", "[backend]") {
   auto model = mixtral();
   model.kv_heads = model.heads;
@@ -63,7 +63,7 @@ TEST_CASE("narrow products of latent attention are on every tensor-parallel rank
 }
 
 // Four tensors as wide as the model, and an eighth of queries, keys and values (8192 + 2 * 1024),
-// of what attention gave (8192), and of gate, up and what they make (3 * 28672): 2 bytes each.
+// of attention's output (8192), and of gate, up and their product (3 * 28672): 2 bytes each.
 TEST_CASE("products that wait for a bubble keep what a rank has of them", "[backend]") {
   const auto run =
       make_run("megatron", llama_70b(), {8, 4, 1}, 1, 8,
@@ -84,7 +84,8 @@ TEST_CASE("keys and values that ranks cannot share are refused with a number tha
   CHECK(found.fix == "try tensor_parallel = 8");
 }
 
-// FSDP's root unit stays gathered: the words twice, besides the layer in use and the one ahead.
+// FSDP's root unit stays gathered: both vocabulary matrices, besides the layer in use and the next
+// one.
 TEST_CASE("a head of its own is gathered with the embedding", "[backend]") {
   const auto work = work_of(
       make_run("fsdp", llama_70b(), {1, 1, 64}, 1, 1,
@@ -157,7 +158,7 @@ TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
   CHECK(exchange.group_stride == 1);
   CHECK(find_op(work, "layer", "expert all-gather") == nullptr);
   CHECK(op(work, "layer", "tokens to experts and back").bytes == 4 * 2 * 2048.0 * 4096 * 2);
-  // Of attention alone: no rank wants all rows for an MLP.
+  // Only for attention: no rank needs all rows for an MLP.
   CHECK(op(work, "layer", "sequence all-gather").forward == 1);
   CHECK(op(work, "layer", "sequence reduce-scatter").backward == 1);
   CHECK(memory(work, 0, "weights: experts") == 2 * 32 * expert);
@@ -168,13 +169,13 @@ TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
   CHECK(op(twice, "layer", "experts up").m == 2048);
   CHECK(memory(twice, 0, "weights: experts") == 2 * 32 * 2 * expert);
   CHECK(memory(twice, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
-  const orch_op* gather = nullptr;  // the layer's second: of the experts' group
+  const orch_op* gather = nullptr;  // the layer's second one: in the experts' group
   for (const auto& each : twice.ops)
     if (each.name == "weight all-gather" && each.data.group_stride == 4) gather = &each.data;
   REQUIRE(gather);
   CHECK(gather->group_size == 2);
   CHECK(gather->bytes == 2 * 2 * expert);
-  // Whatever is cut how, a rank's layer without experts is the same.
+  // A rank's dense layer is the same however experts are cut.
   settings["expert_tensor_parallel"] = number(0);
   const auto cut = work_of(make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings));
   CHECK(memory(cut, 0, "weights: layers") == memory(twice, 0, "weights: layers"));
@@ -251,8 +252,8 @@ TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]"
   CHECK_THAT(kept({{"engine", plan::Value("nanotron")}}),
              WithinRel(sbh * (rest + 2 * (1.25 + inner) + 2 * 4), 1e-12));
   auto narrow = megatron;
-  narrow["dtype"] =
-      plan::Value("fp8");  // norms' outputs and the activation's in a byte, attention's once more
+  narrow["dtype"] = plan::Value("fp8");  // outputs of norms and of the activation in one byte,
+                                         // attention's once more
   CHECK_THAT(kept(narrow), WithinRel(sbh * (rest - 2 - inner + 1 + 2 * 1), 1e-12));
   // Cut over two ranks an expert's rows are of both: whole, they are half as many.
   auto sequence = megatron;
@@ -262,7 +263,7 @@ TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]"
   CHECK_THAT(kept(sequence, {2, 1, 4}), WithinRel(sbh * (rest / 2 + 2), 1e-12));
 }
 
-// Down to 1536 and 512 numbers, each once for its norm and once for the product behind.
+// To 1536 and 512 numbers, each stored for its norm and for the next product.
 TEST_CASE("latent attention keeps what its narrow products give", "[backend]") {
   auto model = mixtral();
   model.kv_heads = model.heads;
@@ -309,13 +310,13 @@ struct Modules {
     CHECK(text(problems_of(run).reasons) == "");
     return work_of(run);
   }
-  // Bytes of a layer that are not kept.
+  // Bytes of a layer that are not stored.
   double saved(const char* modules) {
     return (memory(work(""), 0, "activations") - memory(work(modules), 0, "activations")) / 32;
   }
 };
 
-// Per token: two norms give 4096 numbers each; two experts' activations read 2 x 14336 and give
+// Per token: two norms output 4096 numbers each; two experts' activations read 2 x 14336 and output
 // 14336.
 TEST_CASE("modules that are computed again are not kept", "[backend]") {
   Modules bf16;
@@ -330,11 +331,12 @@ TEST_CASE("modules that are computed again are not kept", "[backend]") {
   CHECK(fp8.saved("layernorm") == n * 2 * h);
   CHECK(fp8.saved("moe_act") == n * 2 * f);
   CHECK(fp8.saved("moe") == n * (2 * h + 5 * 2 * f));
-  // Alive in one layer at a time, where no logits are: on the first of two stages.
+  // Used in one layer at a time, on a stage without logits: the first of two.
   auto stages = bf16;
   stages.layout.pipeline_parallel = 2;
   CHECK(memory(stages.work("layernorm"), 0, "recomputed layer") == n * 2 * 2 * h);
-  CHECK(fp8.saved("core_attn") == n * 2 * h);  // 16 bits of what the next product has in 8
+  CHECK(fp8.saved("core_attn") == n * 2 * h);  // the next product stores it in 8 bits, this one in
+                                               // 16
   auto half = bf16;
   half.layout = {2, 1, 4};
   half.settings["expert_parallel"] = number(4);
@@ -360,7 +362,7 @@ TEST_CASE("modules are computed once more, and nothing else is", "[backend]") {
     CHECK(op(moe, "layer", name).recompute == 1);
   CHECK(op(moe, "layer", "expert all-to-all").recompute == 2);
   CHECK(op(moe, "layer", "attention output").recompute == 0);
-  // Two experts' 2 x 14336 in and 14336 out, in 16 bits.
+  // Two experts' 2 x 14336 read and 14336 written, in 16 bits.
   const auto activation = modules.work("moe_act");
   CHECK_THAT(op(activation, "layer", "norms, activations of recomputed modules").bytes,
              WithinRel(4096 * 2 * 2 * 3 * 14336.0, 1e-12));
@@ -464,8 +466,8 @@ TEST_CASE("a token may be sent once to each node that has its experts", "[backen
   CHECK(sent(chosen).bytes == 2.0 * 4096 * 4096);
 }
 
-// As Transformer Engine's users and DeepSeek-V3 do: what decides on words and experts stays in
-// bf16.
+// As in Transformer Engine and DeepSeek-V3: head and router, which choose tokens and experts, stay
+// in bf16.
 TEST_CASE("fp8 is for the products of layers, not for head and router", "[backend]") {
   const auto work =
       work_of(make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"dtype", plan::Value("fp8")}}));
@@ -475,8 +477,7 @@ TEST_CASE("fp8 is for the products of layers, not for head and router", "[backen
   CHECK(op(work, "LM head", "logits").kernel == ORCH_WIDE);
 }
 
-// A format is known by the bits in its name. Llama-3-70B on 8 ranks: a layer has 855,654,400
-// weights.
+// The bits in a format's name define it. Llama-3-70B on 8 ranks: a layer has 855,654,400 weights.
 TEST_CASE("a number format that nobody has named yet is priced by its bits", "[backend]") {
   const auto with = [](const char* strategy, plan::Layout layout, const char* dtype) {
     return work_of(make_run(strategy, llama_70b(), layout, 1, 4, {{"dtype", plan::Value(dtype)}}));
@@ -486,7 +487,7 @@ TEST_CASE("a number format that nobody has named yet is priced by its bits", "[b
              eight = with("megatron", {1, 1, 8}, "fp8");
   CHECK(memory(four, 0, "weights that products read") == 80 * layer);
   CHECK(memory(eight, 0, "weights that products read") == 2 * 80 * layer);
-  // 2 bytes in, twice half a byte or a byte out.
+  // 2 bytes read, twice half a byte or a byte written.
   CHECK(op(four, "layer", "casts for products").bytes * 4 ==
         op(eight, "layer", "casts for products").bytes * 3);
   const auto sharded = with("fsdp", {1, 1, 8}, "fp8");
@@ -495,8 +496,8 @@ TEST_CASE("a number format that nobody has named yet is priced by its bits", "[b
   CHECK(op(sharded, "layer", "QKV").kernel == ORCH_NARROW);
 }
 
-// A sample of 8192 tokens on two ranks: each has half of its rows and meets all keys and values, of
-// 2 x 8 x 128 numbers a token.
+// A sample of 8192 tokens on two ranks: each has half of its rows and needs all keys and values, 2
+// x 8 x 128 numbers per token.
 TEST_CASE("ranks that share samples send keys and values round", "[backend]") {
   auto run = make_run("megatron", llama_70b(), {8, 4, 2}, 1, 4,
                       {{"context_parallel", number(2)}, {"flash_attention", plan::Value(true)}});

@@ -1,5 +1,4 @@
-// What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the
-// code.
+// The memory of frameworks by their own accounts: arithmetic written out, not read from the code.
 
 #include "core/plan/family.h"
 #include "core/train/pipeline/partition.h"
@@ -10,7 +9,7 @@ namespace {
 
 using Layers = std::vector<std::int64_t>;
 
-// Llama 3.2 1B as nanotron's sweep has it: 16 layers of 2048, an MLP of 8192, 131,072 words.
+// Llama 3.2 1B as in nanotron's sweep: 16 layers of 2048, an MLP of 8192, a vocabulary of 131,072.
 plan::Model small_llama() {
   auto model = plan::sized("llama", "1b", 16, 2048, 32, 131072, 4096);
   model.ffn_hidden = 8192;
@@ -42,15 +41,16 @@ plan::Run llama(const Settings& settings, plan::Layout layout) {
 }  // namespace
 
 TEST_CASE("nanotron's states are what it logs between steps", "[megatron][memory]") {
-  // 20 bytes per parameter without ZeRO, 18 on one replica; 10 and 14 that are sharded with ZeRO-1,
-  // of which 2 and 2 are weights being gathered.
+  // 20 bytes per parameter without ZeRO, 18 on one replica; 10 and 14 that ZeRO-1 shards, of which
+  // 2 and 2 are weights being gathered.
   CHECK(states(work_of(llama(nanotron(0), {1, 1, 8}))) == Approx(20 * kParams).epsilon(0.001));
   CHECK(states(work_of(llama(nanotron(0), {1, 1, 1}))) == Approx(18 * kParams).epsilon(0.001));
   CHECK(states(work_of(llama(nanotron(1), {1, 1, 4}))) == Approx(11 * kParams).epsilon(0.001));
 }
 
 TEST_CASE("activations take the place of weights that nanotron gathered", "[megatron][memory]") {
-  // Between steps 13.5 bytes; a short micro-batch's activations fit in what was gathered.
+  // Between steps 13.5 bytes; a short micro-batch's activations fit into the memory of gathered
+  // weights.
   auto model = small_llama();
   model.seq = 256;
   const auto work = work_of(make_run("megatron", model, {1, 1, 4}, 1, 16, nanotron(1)));
@@ -58,7 +58,7 @@ TEST_CASE("activations take the place of weights that nanotron gathered", "[mega
   const double activations = memory(work, 0, "activations");
   CHECK(activations == Approx(16 * 256.0 * 2048 * 52));
   CHECK(states(work) + gathered + activations == Approx(13.5 * kParams).epsilon(0.001));
-  // A long one's are more than all of it.
+  // A long one's exceed it.
   CHECK(memory(work_of(llama(nanotron(1), {1, 1, 4})), 0, "weights being gathered") == 0);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("without fused kernels rotations and the gate's activation are kept",
 }
 
 TEST_CASE("layers are dealt until a stage has its share of the costs", "[megatron]") {
-  // The head weighs as much as four layers: of 20, each of four stages has 5 and what exceeds them.
+  // The head costs as much as four layers: each of four stages has 5 of 20, rounded up.
   CHECK(pipeline::dealt_by_cost(16, 4, 4) == Layers{6, 5, 5, 0});
   CHECK(pipeline::dealt_by_cost(16, 2, 4) == Layers{11, 5});
   CHECK(pipeline::dealt_by_cost(32, 1, 2) == Layers{32});
@@ -143,7 +143,7 @@ TEST_CASE("DeepSpeed gathers a billion parameters at most beside the matrix in u
   const double matrix = 4.0 * 20480 * 20480;
   CHECK(memory(work, 0, "gathered weights") == Approx(2 * (1e9 + matrix)));
   CHECK(memory(work, 0, "gradients before reduction") == Approx(2 * (5e8 + matrix)));
-  // A small model's two layers are less than that.
+  // Two layers of a small model are less than that.
   const auto small = work_of(make_run("zero3", small_llama(), {1, 1, 8}, 1, 1, framework));
   CHECK(memory(small, 0, "gathered weights") == Approx(2 * (kLayer + 131072.0 * 2048)));
 }
@@ -157,7 +157,7 @@ TEST_CASE("our own DDP keeps neither masks nor logits in fp32", "[ddp][memory]")
   const double sbh = 8.0 * 2048 * 2048;
   CHECK(memory(work("orch"), 0, "activations") == Approx(24 * 32 * sbh));
   CHECK(memory(work("framework"), 0, "activations") == Approx(24 * 34 * sbh));
-  // Some rows of logits at a time are less than a layer's gradients, and gone before them.
+  // The gradients of a slice of logits are smaller than a layer's, and freed before those.
   CHECK(memory(work("orch"), 0, "logits") == 0);
   CHECK(memory(work("orch"), 0, "layer in backward") == Approx(32 * sbh));
   CHECK(memory(work("framework"), 0, "logits") == 12.0 * 8 * 2048 * 50257);
@@ -169,7 +169,7 @@ TEST_CASE("what Megatron's optimizer has on the host passes through three slices
   const auto work =
       work_of(make_run("megatron", model, {1, 1, 1}, 1, 1,
                        {{"offload", word("optimizer")}, {"fp32_accumulate", plan::Value(true)}}));
-  // Gradients of 4 bytes down, weights of 2 up, 2^22 of them at a time.
+  // 4-byte gradients to the host, 2-byte weights back, 2^22 of them at a time.
   CHECK(memory(work, 0, "staging on the host", ORCH_HOST_MEMORY) == 3 * (4 + 2) * 4194304.0);
 }
 

@@ -17,7 +17,7 @@ std::string load_error(const std::vector<fs::path>& folders) {
   return loaded ? "" : text(loaded.error());
 }
 
-// The file of a backend as this orch loads it.
+// The file name of a backend for this orch's ABI.
 std::string file_of(const std::string& name) {
   return "orch-" + name + ".abi" + std::to_string(ORCH_ABI_MAJOR) + ".so";
 }

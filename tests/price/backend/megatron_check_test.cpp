@@ -36,7 +36,7 @@ TEST_CASE("sums in fp32 are told off only where gradients are fp32 anyway", "[me
                                  {"zero_stage", plan::Value(zero_stage)}}))
         .warnings;
   };
-  // Megatron-LM's job would sum in bf16 without it: --grad-reduce-in-bf16.
+  // Otherwise Megatron-LM's job would sum in bf16: --grad-reduce-in-bf16.
   CHECK(text(warnings("megatron", "bf16", 1)) == "");
   CHECK(text(warnings("deepspeed", "bf16", 0)) == "");
   check_says(about(warnings("orch", "fp32", 1), "fp32_accumulate"),
@@ -87,7 +87,8 @@ TEST_CASE("Megatron-LM takes uneven chunks, and is told what they cost", "[megat
   check_says(about(of(61, "megatron", 16).warnings, "interleave"),
              "4 on the largest stage; 4.9 % of the time is lost",
              "try interleave = 1 or layers = 64");
-  // Chunks of 1, 2, 2 and 1: three layers on each stage, of which 2 + 2 set the beat at worst.
+  // Chunks of 1, 2, 2 and 1: three layers on each stage, of which 2 + 2 determine the rate in the
+  // worst case.
   check_says(about(of(6, "megatron", 2).warnings, "interleave"),
              "3 on the largest stage; 0.0 % to 33.3 %", "layers = 8");
   check_says(about(of(94, "orch", 8).reasons, "interleave"), "layers = 94 is not divisible",
@@ -122,7 +123,7 @@ TEST_CASE("sequence parallelism needs a divisible sequence", "[megatron]") {
                    "sequence_parallel"),
              "micro_batch * seq = 2,044 is not divisible by tensor_parallel = 8",
              "try seq = 2,048");
-  // Of two samples the rows divide, though neither's do.
+  // The rows of two samples together are divisible, though those of one are not.
   CHECK(problems_of(make_run("megatron", model, {8, 12, 1}, 2, 64,
                              {{"sequence_parallel", plan::Value(true)}}))
             .reasons.empty());

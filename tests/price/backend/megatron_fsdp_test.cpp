@@ -1,4 +1,4 @@
-// What Megatron-LM shards beside the optimizer and what it brings to the host, by their own
+// What Megatron-LM shards besides the optimizer and what it offloads to the host, by its own
 // accounts: arithmetic written out, not read from the code.
 
 #include "core/plan/family.h"
@@ -7,7 +7,7 @@
 namespace orch::test::megatron_fsdp_test {
 namespace {
 
-// 16 layers of 2048, an MLP of 8192 and 131,072 tied words.
+// 16 layers of 2048, an MLP of 8192 and a tied vocabulary of 131,072.
 plan::Model small_llama() {
   auto model = plan::sized("llama", "1b", 16, 2048, 32, 131072, 4096);
   model.ffn_hidden = 8192;
@@ -36,7 +36,7 @@ double states(const backend::Work& work) {
 }  // namespace
 
 TEST_CASE("ZeRO-2 and 3 divide gradients and weights over the replicas", "[megatron][memory]") {
-  // Of 18 bytes per parameter 12 are of the optimizer, 4 of a sum in fp32 and 2 of weights
+  // Of 18 bytes per parameter 12 belong to the optimizer, 4 to a sum in fp32 and 2 to weights
   // (Rajbhandari et al. 2020, with fp32 gradients).
   const auto held = [](std::int64_t stage) { return states(work_of(sharded(stage, {1, 1, 8}))); };
   CHECK(held(0) == Approx(18 * kParams));
@@ -52,7 +52,7 @@ TEST_CASE("Megatron-FSDP gathers half a billion parameters ahead and queues a bi
   CHECK(memory(work, 0, "gathered weights") == Approx(2 * (9 * kLayer + kWords)));
   CHECK(memory(work, 0, "gradients before reduction") == Approx(4 * (1e9 + kLayer)));
   CHECK(memory(work_of(sharded(2, {1, 1, 8})), 0, "gathered weights") == 0);
-  // A stage of four layers has no more than these; the first has the words, too.
+  // A stage of four layers has no more than these; the first also has the word embedding.
   const auto stages = work_of(sharded(3, {1, 4, 8}));
   CHECK(memory(stages, 1, "gathered weights") == Approx(2 * 4 * kLayer));
   CHECK(memory(stages, 0, "gathered weights") == Approx(2 * (4 * kLayer + kWords)));
@@ -72,7 +72,7 @@ TEST_CASE("ZeRO-3 moves one and a half times as much as all-reduce, with every m
   CHECK(gather.step + scatter.step == 0);
   CHECK(gather.hidden == ORCH_HIDDEN);
   CHECK(scatter.hidden == ORCH_HIDDEN);
-  // The words stay from lookup to logits and back.
+  // The word embedding stays gathered from lookup to logits.
   CHECK(op(work, "embedding", "weight all-gather").forward == 1);
   CHECK(op(work, "embedding", "weight all-gather").backward == 0);
 }
@@ -157,7 +157,8 @@ TEST_CASE("whole layers go to the host on one stage, without recomputation", "[m
   Settings whole{{"offload_activations", plan::Value(true)}};
   const auto all = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(all, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(15 * kept));
-  CHECK(memory(all, 0, "activations") == Approx(2 * kept));  // the last, and one that comes back
+  CHECK(memory(all, 0, "activations") == Approx(2 * kept));  // the last one, and one that is copied
+                                                             // back
   whole["offload_layers"] = number(4);
   const auto some = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(some, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(4 * kept));

@@ -40,7 +40,7 @@ TEST_CASE("weights over all ranks add up to the model, the tied copy aside", "[m
     }
     params += 4 * memory(work, 0, "weights: embedding") / 2;
     const double copies = 3 * 64 * 6 * 11600.0;  // norms, and biases of products cut by rows
-    // What lies between tensors: of a layer, of the words at both ends, of one norm or two.
+    // The gaps between tensors: in a layer, at the embedding of both ends, around one norm or two.
     const double padding = 4 * 64 * 340 + 2 * 48 + (model.embedding_norm ? 4 : 2) * 48;
     CHECK(params == model.params() + copies + padding);
   }
@@ -73,7 +73,7 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
                                       {"fp32_accumulate", plan::Value(true)}}));
   CHECK(memory(work, 1, "gradients: layers") == 2 * 807435400.0);
   CHECK(memory(work, 1, "fp32 gradient accumulation") == 4 * 807435400.0);
-  // Our own adds within the product, in fp32 or in 16 bits.
+  // Our trainer adds within the product, in fp32 or in 16 bits.
   for (const bool wide : {false, true}) {
     const auto own =
         work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
@@ -81,8 +81,8 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
     CHECK(memory(own, 1, "gradients: layers") == (wide ? 4 : 2) * 807540480.0);
     CHECK(memory(own, 1, "fp32 gradient") == 0);
   }
-  // So does Megatron-LM, whose job has --grad-reduce-in-bf16 without it; its fp16 is summed as it
-  // is.
+  // So does Megatron-LM, whose job has --grad-reduce-in-bf16 without it; fp16 gradients are summed
+  // in fp16.
   const auto of_megatron = [](const char* dtype, bool wide) {
     return memory(work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
                                    {{"engine", word("megatron")},
@@ -118,8 +118,8 @@ TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[
   CHECK(memory(sequence, 0, "activations") == Approx(32 * 2 * sbh * 34 / 4));
 }
 
-// Neither masks nor a second copy of the scores; selective keeps neither norms nor what GELU gives.
-// Logits in bf16, and two copies in fp32 where ranks share them, but a gigabyte at a time.
+// No masks and no second copy of the scores; with selective recomputation neither norms nor GELU's
+// output. Logits in bf16, and two copies in fp32 if ranks share them, but a gigabyte at a time.
 TEST_CASE("our own trainer keeps less", "[megatron]") {
   const auto own = [](const char* recompute, bool sequence, std::int64_t vocab = 50257) {
     auto model = model_104b();
@@ -134,7 +134,7 @@ TEST_CASE("our own trainer keeps less", "[megatron]") {
   CHECK(memory(own("selective", false), 31, "activations") == Approx(2 * 8 * sbh));
   CHECK(memory(own("selective", true), 31, "activations") == Approx(2 * 5 * sbh));
   CHECK(memory(own("selective", false), 0, "recomputed layer") == Approx(6 * sbh + 2 * scores));
-  // A layer's gradients are as much as its activations; logits count where they are more than that.
+  // A layer's gradients are as large as its activations; logits count if they exceed that.
   CHECK(memory(own("none", false), 31, "layer in backward") == Approx(14 * sbh + 2 * scores));
   CHECK(memory(own("none", false), 31, "logits") == 0);
   CHECK(memory(own("none", false, 400000), 31, "logits") == 1073741824);

@@ -19,7 +19,7 @@ Flops flops_of(const backend::Work& work, const backend::Block& in) {
   return sum;
 }
 
-// All ranks, all micro-batches.
+// Over all ranks and micro-batches.
 double total_flops(const plan::Run& run, const backend::Work& work) {
   double sum = 0;
   for (const auto& range : work.stage_list)
@@ -93,7 +93,7 @@ TEST_CASE("memory-bound bytes follow the measured forms", "[megatron]") {
   CHECK(op(unfused, "layer", "norms, dropout, GELU forward").bytes ==
         Approx(2 * sbh * (22 + 20 / 4.0)));
   auto odd = model_104b();
-  odd.seq = 4096;  // longer than the fused kernel takes: it is not used, asked for or not
+  odd.seq = 4096;  // longer than the fused kernel supports: it is never used
   const auto fallen_back = work_of(make_run("megatron", odd, {4, 32, 1}, 1, 64));
   CHECK(op(fallen_back, "layer", "scores forward").bytes == Approx((27 + 4) * 4 * scores));
 }
@@ -118,7 +118,7 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
   CHECK(find_op(sequence, "layer", "tensor all-reduce") == nullptr);
   CHECK(op(sequence, "layer", "sequence all-gather").forward == 2);
   CHECK(op(sequence, "layer", "sequence reduce-scatter").backward == 2);
-  double gathers = 0;  // of what comes back, and again of what went in
+  double gathers = 0;  // of outputs, and again of inputs
   for (const auto& each : sequence.ops)
     if (each.name == "sequence all-gather") gathers += each.data.backward;
   CHECK(gathers == 4);
@@ -126,7 +126,7 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
                 "tensor all-reduce") == nullptr);
 }
 
-// With --tp-comm-overlap what is gathered and scattered runs under products; alone it would not.
+// With --tp-comm-overlap gathers and scatters overlap products; without it they do not.
 TEST_CASE("Megatron may hide what sequence parallelism sends", "[megatron]") {
   const auto run = [](bool sequence, const char* engine) {
     return make_run("megatron", model_104b(), {4, 32, 2}, 2, 64,
@@ -164,7 +164,8 @@ TEST_CASE("ZeRO-1 scatters gradients and gathers weights instead", "[megatron]")
                        {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(true)}}));
   CHECK(op(work, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
   CHECK(op(work, "layer", "weight all-gather").bytes == 2 * kLayer);
-  // Of the words each end adds up the half that it updates: 50,688 rows of 11,600, over four ranks.
+  // Each end adds up the half of the embedding that it updates: 50,688 rows of 11,600, over four
+  // ranks.
   CHECK(op(work, "embedding", "tied embedding all-reduce").bytes == 4 * 50688 / 4 * 11600.0 / 2);
   const auto deepspeed =
       work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64,

@@ -19,7 +19,7 @@ using Settings = std::map<std::string, plan::Value>;
 inline plan::Value word(const char* text) { return std::string(text); }
 inline plan::Value number(std::int64_t value) { return value; }
 
-// A run of one of the built-in strategies on nodes of 8, with defaults where nothing is said.
+// A run of one of the built-in strategies on nodes of 8, with defaults for everything else.
 inline plan::Run make_run(const std::string& strategy, const plan::Model& model,
                           const plan::Layout& layout, std::int64_t micro_batch,
                           std::int64_t accumulate, const Settings& settings = {}) {
@@ -60,7 +60,7 @@ inline Problems problems_of(const plan::Run& run) {
   Problems problems;
   const auto& backend = built_in().of(*run.strategy);
   backend.check(run, problems.reasons, problems.warnings);
-  // Without words the same problems are found.
+  // Without text the same problems are found.
   backend::Tally tally;
   backend.check(backend.abi_run(run), tally);
   CHECK(tally.reasons == problems.reasons.size());
@@ -70,7 +70,7 @@ inline Problems problems_of(const plan::Run& run) {
   return problems;
 }
 
-// The first problem with a field; a test fails if there is none.
+// The first problem with a field; the test fails if there is none.
 inline Error about(const std::vector<Error>& problems, const std::string& field) {
   for (const auto& problem : problems)
     if (problem.place == field) return problem;
@@ -100,7 +100,7 @@ inline const orch_op& op(const backend::Work& work, const std::string& block_nam
   return found->data;
 }
 
-// Bytes of all memory items of a stage whose name starts so.
+// Bytes of all memory items of a stage whose names have this prefix.
 inline double memory(const backend::Work& work, std::int64_t stage, const std::string& start,
                      std::uint32_t place = ORCH_DEVICE) {
   double bytes = 0;
@@ -111,7 +111,7 @@ inline double memory(const backend::Work& work, std::int64_t stage, const std::s
   return bytes;
 }
 
-// The 104B of the Jean Zay notes.
+// The 104B model of the Jean Zay notes.
 inline plan::Model model_104b() { return plan::sized("gpt", "104b", 64, 11600, 80, 50257, 2048); }
 
 }  // namespace orch::test

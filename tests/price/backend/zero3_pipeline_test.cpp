@@ -1,4 +1,4 @@
-// FSDP beside a pipeline, as torchtitan has it: arithmetic written out, not read from the code.
+// FSDP with a pipeline, as in torchtitan: arithmetic written out, not read from the code.
 
 #include "core/plan/family.h"
 #include "tests/price/backend/support.h"
@@ -6,7 +6,7 @@
 namespace orch::test::zero3_pipeline_test {
 namespace {
 
-// 14 layers of 2048 and both ends are 16 parts; words of their own for lookup and logits.
+// 14 layers of 2048 and both ends are 16 parts; separate vocabulary matrices for lookup and logits.
 plan::Model small_llama() {
   auto model = plan::sized("llama", "1b", 14, 2048, 32, 131072, 4096);
   model.ffn_hidden = 8192;
@@ -66,7 +66,7 @@ TEST_CASE("beside a pipeline weights and sums of gradients are whole", "[zero3][
 TEST_CASE("a pipeline beside FSDP holds what 1F1B has in flight", "[zero3][memory]") {
   const auto work = work_of(staged({1, 4, 8}));
   // Four micro-batches on the first stage, one on the last, with the inputs of their layers, and
-  // what each gave to the next stage.
+  // the output of each to the next stage.
   CHECK(memory(work, 0, "activations") == Approx(4 * 3 * kInput));
   CHECK(memory(work, 1, "activations") == Approx(3 * 4 * kInput));
   CHECK(memory(work, 3, "activations") == Approx(1 * 3 * kInput));
@@ -86,10 +86,10 @@ TEST_CASE("beside a pipeline FSDP gathers and reduces once per step", "[zero3]")
   CHECK(scatter.step == 1);
   CHECK(op(work, "to next stage", "send activations").bytes == Approx(kInput));
   CHECK(op(work, "to next stage", "send activations").group_stride == 8);
-  // Words are looked up on the first stage, and the head's are the last one's.
+  // The first stage looks tokens up, and the last one has the head.
   CHECK(op(work, "embedding", "weight all-gather").bytes == Approx(2 * kWords));
   CHECK(op(work, "LM head", "weight all-gather").bytes == Approx(2 * (kWords + kNorm)));
-  // On one stage it is with every micro-batch, as before.
+  // With one stage it is done with every micro-batch, as before.
   const auto alone = work_of(staged({1, 1, 8}));
   CHECK(op(alone, "layer", "weight all-gather").forward == 1);
   CHECK(find_op(alone, "LM head", "weight all-gather") == nullptr);

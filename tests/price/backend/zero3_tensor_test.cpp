@@ -4,7 +4,7 @@
 namespace orch::test::zero3_tensor_test {
 namespace {
 
-// As the framework does it that the strategy is named after.
+// As done by the framework that the strategy is named after.
 plan::Run framework_run(const std::string& strategy, const plan::Model& model,
                         const plan::Layout& layout, std::int64_t micro_batch,
                         std::int64_t accumulate, Settings settings = {}) {
@@ -41,7 +41,7 @@ TEST_CASE("with tensor parallelism, shards are gathered every fourth rank", "[ze
   CHECK(op(work, "layer", "QKV").n == 3 * 4096 / 4.0);
 }
 
-// Nodes of 8 hold two of a group whose neighbours are four apart.
+// Nodes of 8 hold two ranks of a group whose members are four apart.
 TEST_CASE("hybrid sharding stays in the node with tensor parallelism as well", "[zero3][tensor]") {
   const auto work = four("fsdp", 8, {{"sharding", word("hybrid")}});
   const auto& gather = op(work, "layer", "weight all-gather");

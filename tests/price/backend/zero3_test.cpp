@@ -4,7 +4,7 @@
 namespace orch::test::zero3_test {
 namespace {
 
-// As the framework does it that the strategy is named after.
+// As done by the framework that the strategy is named after.
 plan::Run framework_run(const std::string& strategy, const plan::Model& model,
                         const plan::Layout& layout, std::int64_t micro_batch,
                         std::int64_t accumulate, Settings settings = {}) {
@@ -77,8 +77,8 @@ TEST_CASE("stage 1 is a hint only where its states fit the GPU", "[zero3]") {
   }
 }
 
-// Four ranks have 512 positions each of 2048: weights are shared by all 32 ranks, and keys and
-// values of 4096 wide heads, 2 * 2048 * 8192 bytes a sample, go round among four.
+// Four ranks have 512 positions each of 2048: weights are sharded over all 32 ranks, and keys and
+// values of width 4096, 2 * 2048 * 8192 bytes per sample, circulate among four.
 TEST_CASE("ranks that share a sample shard the states too", "[zero3]") {
   auto run = framework_run("fsdp", kBloom, {1, 1, 8}, 2, 64, {{"context_parallel", number(4)}});
   run.layout.context_parallel = 4;
@@ -150,7 +150,8 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
   CHECK(problems_of(deepspeed(1, 32)).warnings.empty());
 }
 
-// Twelve of thirty layers and the final norm: 0.4 of them, rounded up. What forward needs last.
+// Twelve of thirty layers and the final norm: 0.4 of them, rounded up. They are what forward needs
+// last.
 TEST_CASE("a fraction of our own states lives on the host, updated under the next forward",
           "[zero3]") {
   const double away = 12 * kLayer + 2 * 4096;
@@ -182,7 +183,7 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
   CHECK(has(about(refused.reasons, "offload_fraction").fact, "all layers or none"));
 }
 
-// Weights, their gradients and two moments in fp32; they cross as they are, and are rounded on the
+// Weights, their gradients and two moments in fp32; they are transferred in fp32, and cast on the
 // device.
 TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name", "[zero3]") {
   const Settings offload{{"offload", word("full")}};
@@ -200,7 +201,7 @@ TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name"
       "zero3"));
 }
 
-// A head of its own is behind the layers: with any fraction it is the first to go.
+// A separate head is behind the layers: with any fraction it is the first in host memory.
 TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   auto model = plan::sized("llama", "small", 4, 1024, 8, 1024, 512);
   const Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}};
@@ -208,7 +209,7 @@ TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   const double layer = static_cast<double>(model.layer_params());
   CHECK(memory(work, 0, "optimizer states on the host", ORCH_HOST_MEMORY) ==
         Approx(12 * (2 * layer + 1024 + 1024 * 1024)));
-  // Two of four layers away, and two slots: they are fetched once in a step, and then are there.
+  // Two of four layers in host memory, and two slots: fetched once per step, and then they stay.
   const auto full =
       work_of(make_run("zero3", model, {1, 1, 1}, 1, 2,
                        {{"offload", word("full")}, {"offload_fraction", plan::Value(0.5)}}));
@@ -218,7 +219,7 @@ TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   CHECK(fetched.backward == 0);
 }
 
-// Under the forward that needs them, not under a backward that is over.
+// Overlapping the forward that needs them, not a backward that has ended.
 TEST_CASE("updated weights are gathered under the next forward", "[zero3]") {
   const auto gather = [](bool overlap) {
     return op(work_of(make_run(
@@ -256,8 +257,8 @@ TEST_CASE("settings that change nothing are told", "[zero3]") {
       "all of them"));
 }
 
-// Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven
-// and all eight backwards 28 each. The embedding stays for the step.
+// Two of thirty layers are still in slots at each turn: the first forward gathers 30, the other
+// seven and all eight backwards 28 each. The embedding stays for the step.
 TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once",
           "[zero3]") {
   const auto work = work_of(make_run("zero3", kBloom, {1, 1, 32}, 2, 8));

@@ -9,7 +9,7 @@ using calibrate::Observation;
 
 namespace {
 
-// Two nodes of 4 GPUs. A send between them depends on no constant that can be fitted.
+// Two nodes of 4 GPUs. A send between them depends on no fitted constant.
 plan::Partition partition() {
   plan::Partition made;
   made.name = "toy";
@@ -36,7 +36,7 @@ plan::Partition partition() {
   return made;
 }
 
-// Runs with one block of operations, each an own configuration unless it is made a repeat.
+// Runs with one block of operations, each a different configuration unless it is made a repeat.
 class Rows {
  public:
   explicit Rows(plan::Partition truth) : cluster_(std::make_shared<plan::Cluster>()) {
@@ -66,7 +66,7 @@ class Rows {
     return row;
   }
 
-  // Measures the last row: what the truth says, times a factor.
+  // Measures the last row: the true value, times a factor.
   void measure(double factor = 1) {
     auto& row = rows_.back();
     row.step_seconds = factor * seconds(row, truth());
@@ -88,8 +88,7 @@ class Rows {
   std::vector<Observation> rows_;
 };
 
-// What the rows say of one machine whose constants start from `base`, in software that is not
-// fitted.
+// Fits one machine whose constants start from `base`, with software that is not fitted.
 plan::Calibration fit_one(const plan::Partition& base, const std::vector<const Observation*>& rows,
                           std::vector<plan::Era> eras = {}) {
   std::vector<Observation> held;
@@ -134,7 +133,7 @@ void all_reduce(Observation& row, double giga) {
   add_op(row, op);
 }
 
-// One second for each 10 GB, whatever is fitted.
+// One second for each 10 GB, independent of fitted constants.
 void send(Observation& row, double giga) {
   auto op = once(ORCH_COLLECTIVE);
   op.collective = ORCH_SEND;
@@ -268,7 +267,7 @@ TEST_CASE("without observations nothing is calibrated", "[fit]") {
   REQUIRE(made.partition);
   CHECK(made.partition->efficiency.gemm.value == 0.5);
   CHECK(made.partition->efficiency.time_spread.value == 0.15);
-  // Nor is it by rows that say neither time nor memory.
+  // Nor is it with rows that have neither time nor memory.
   Rows rows(partition());
   moved(rows.add(), 1000);
   CHECK(fit_one(partition(), rows.all()).constants.empty());
@@ -364,8 +363,8 @@ TEST_CASE("a calibration can be put on another partition", "[fit]") {
   CHECK(made.efficiency.gemm.value == 0.5);
 }
 
-// Two machines of which one multiplies twice as fast as it says, two stacks of which one reaches
-// four fifths of it, and rows of every pair: each is found where it belongs.
+// Two machines of which one multiplies twice as fast as its file says, two stacks of which one
+// reaches four fifths of that, and rows of every pair: each value is found in its place.
 TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") {
   auto slow = partition(), fast = partition();
   slow.efficiency.gemm.value = 0.3, fast.efficiency.gemm.value = 0.3;
@@ -402,7 +401,8 @@ TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") 
   CHECK(made.stacks[0].constants.at("gemm").origin == "fitted: 40 rows of mine");
 }
 
-// Of three stacks the second grew from the first and the third from the second, which has no row.
+// Of three stacks the second is derived from the first and the third from the second, which has no
+// row.
 TEST_CASE("a stack that grew from another has what its own rows do not say", "[fit][stack]") {
   auto machine = partition();
   machine.efficiency.gemm.value = 0.3;

@@ -7,7 +7,7 @@ using orch::calibrate::solve;
 
 namespace {
 
-constexpr double kAnything = 1e6;  // a doubt that is as good as no prior
+constexpr double kAnything = 1e6;  // a doubt so large that there is no prior
 
 // residual = slope * unknown - target, one row of slopes per residual.
 Problem linear(std::vector<std::vector<double>> slopes, std::vector<double> targets,
@@ -26,7 +26,7 @@ Problem linear(std::vector<std::vector<double>> slopes, std::vector<double> targ
   return problem;
 }
 
-// How many unknowns the residuals decided, and not the doubts.
+// The number of unknowns that the residuals rather than the doubts determine.
 double decided(const orch::calibrate::Solution& found) {
   return std::accumulate(found.leverage.begin(), found.leverage.end(), 0.0);
 }
@@ -66,8 +66,8 @@ TEST_CASE("a residual counts with the square of its weight", "[fit][solve]") {
   CHECK(solve(problem).point[0] == Approx(0.9 * t).epsilon(1e-3));
 }
 
-// Nine of ten say 0.1, one says 50: the mean would be 5.09. The far one pulls with 50 / (1 + 50^2)
-// = 0.02, a ninth of which moves each of the others.
+// Nine of ten residuals are 0.1, one is 50: the mean would be 5.09. The outlier pulls with 50 / (1
+// + 50^2) = 0.02, a ninth of which moves each of the others.
 TEST_CASE("an outlier hardly moves the answer", "[fit][solve]") {
   std::vector<double> targets(9, 0.1);
   targets.push_back(50);

@@ -77,7 +77,8 @@ double sum(const std::vector<plan::Item>& items) {
   return total;
 }
 
-// One GPU, three micro-batches of a layer: 4 s forward, 8 s back, and what may run under them.
+// One GPU, three micro-batches of a layer: 4 s forward, 8 s back, and operations that may overlap
+// them.
 struct Hidden {
   double forward, backward, step, seconds;
   std::uint32_t under, kind;
@@ -126,8 +127,8 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
   CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
 }
 
-// 4 s forward and 8 s back, three times; then the host needs 9 s, and copies under it 6: of these
-// the next forward hides 4. Shorter than a forward, nothing of it is seen.
+// 4 s forward and 8 s back, three times; then the host needs 9 s, and overlapping copies 6: the
+// next forward hides 4 of these. If they are shorter than a forward, they are hidden completely.
 TEST_CASE("what the host does under the next forward sticks out behind it", "[estimate]") {
   const auto step = [](double host_seconds) {
     return step_with({{0, 0, 1, host_seconds, ORCH_UNDER_FORWARD, ORCH_HOST},
@@ -151,8 +152,8 @@ TEST_CASE("the host works beside what is on its way", "[estimate]") {
 }
 
 // Four equal stages of one product: a second forward, one back for its input and one for its
-// weights. The lists of tasks say the same: with eight micro-batches 24 s, 9 s idle, 3 s where it
-// is filled.
+// weights. The lists of tasks agree: with eight micro-batches 24 s, 9 s idle, 3 s with filled
+// bubbles.
 TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
   Toy toy;
   toy.work.stages = 4;

@@ -8,7 +8,7 @@ using estimate::Price;
 namespace price_test {
 namespace {
 
-// Round numbers, so that every expectation can be worked out by hand.
+// Round numbers, so that every expectation can be computed by hand.
 plan::Partition partition() {
   plan::Partition made;
   made.gpus_per_node = 8;
@@ -170,13 +170,13 @@ TEST_CASE("kernels that compute have a share of their own, where it is known",
   auto bytes = op(ORCH_MEMORY);
   bytes.bytes = 1e9;
   bytes.kernel = ORCH_SOFTMAX;
-  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));  // as any other
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));  // like any other
   hardware.efficiency.softmax = {0.1, "measured"};
   hardware.efficiency.element_wise = {0.25, "measured"};
   CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(5e-3));  // at 200 GB/s
   bytes.kernel = ORCH_ELEMENT_WISE;
   CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(2e-3));
-  bytes.kernel = ORCH_CROSS_ENTROPY;  // nobody said anything
+  bytes.kernel = ORCH_CROSS_ENTROPY;  // unset
   CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
   bytes.kernel = ORCH_STREAMS;
   CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
@@ -197,7 +197,7 @@ TEST_CASE("more ranks than were measured share the cores", "[estimate][price]") 
     CHECK(six.seconds(each) == Approx(3 * two.seconds(each)));
   }
   CHECK(two.seconds(gemm) == Approx(1e-3));
-  hardware.measured_ranks = 0;  // each has a device of its own
+  hardware.measured_ranks = 0;  // each has its own device
   CHECK(Price(hardware, 6, "bf16").seconds(gemm) == Approx(1e-3));
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("the fast links may join several nodes", "[estimate][price]") {
 
 TEST_CASE("a send to the next stage gets its share of the line", "[estimate][price]") {
   const auto hardware = partition();
-  // All eight GPUs of a node send to the next: 1 GB at 40/8 GB/s and one hop.
+  // All eight GPUs of a node send to the next node: 1 GB at 40/8 GB/s and one hop.
   CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 8)) == Approx(0.201));
   // Everything on one node: 100 GB/s.
   CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 2)) == Approx(0.010));

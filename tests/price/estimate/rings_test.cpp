@@ -83,12 +83,12 @@ TEST_CASE("several rings drive the network better than one", "[estimate][price]"
   CHECK(bytes_alone(4, 8) == Approx(2 * 3 / 4.0 / (20 * 1.45397 / 8)).epsilon(1e-4));
   CHECK(price.rate(collective(ORCH_ALL_REDUCE, 1e9, 4, 8)) ==
         "4 ranks, across nodes, 8 rings share the network at 3.6 GB/s");
-  // 0.9 * 1.45397 would be more than there is: 40 / 8 GB/s each.
+  // 0.9 * 1.45397 would exceed the network: 40 / 8 GB/s each.
   hardware.network.efficiency.value = 0.9;
   CHECK(bytes_alone(4, 8) == Approx(2 * 3 / 4.0 / 5));
 }
 
-// A ring that stays in a node on part of its way is no faster than the links there.
+// A ring with some hops inside a node is no faster than these links.
 TEST_CASE("a ring is as slow as its slowest hop", "[estimate][price]") {
   auto hardware = partition();
   hardware.intra_node.efficiency.value = 0.05;  // 10 GB/s

@@ -8,7 +8,7 @@ using namespace orch::estimate;
 namespace schedule_test {
 namespace {
 
-// Nodes of 4 GPUs, 1 TB/s of memory bandwidth: an operation of so many TB takes so many seconds.
+// Nodes of 4 GPUs, 1 TB/s of memory bandwidth: an operation of n TB takes n seconds.
 struct Toy {
   std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
   plan::Run run;
@@ -40,7 +40,7 @@ struct Toy {
   void samples(double count) { run.tokens = count * 2048; }
 
   // Each micro-batch takes 2 s. The end of a step takes 0.1 s for each data-parallel rank, so that
-  // it matters which layout was asked for; the states are shared by the ranks.
+  // the result depends on the layout; the states are shared by the ranks.
   static Status work(const plan::Run& run, backend::Work& out) {
     out.clear();
     const auto ranks = static_cast<double>(run.layout.data_parallel);
@@ -124,7 +124,7 @@ TEST_CASE("a ramp-up is the integral over its batches", "[estimate][schedule]") 
   CHECK(samples(made) == Approx(20e6));
   CHECK(made.days_to_train == Approx((ramp + full) / 86400));
   CHECK(made.gpu_hours == Approx((ramp + full) * 4 / 3600));
-  // Small steps end as often as large ones: the ramp is the less efficient part.
+  // Small steps have the same fixed costs as large ones: the ramp is the less efficient part.
   CHECK(made.schedule[0].tflops_per_gpu < made.schedule[1].tflops_per_gpu);
   CHECK(made.schedule[1].tflops_per_gpu == Approx(made.tflops_per_gpu));
 }

@@ -29,7 +29,8 @@ plan::Partition partition(double slack) {
 TEST_CASE("slack is a share of what is held while there is room", "[estimate][slack]") {
   CHECK(allocator_slack(partition(0.2), 10e9) == Approx(2e9));
   CHECK(allocator_slack(partition(0.2), 50e9) == Approx(10e9));       // 0.63 of 29 would be more
-  CHECK(allocator_slack(partition(0.2), 50e9, 40e9) == Approx(2e9));  // of what comes and goes
+  CHECK(allocator_slack(partition(0.2), 50e9, 40e9) == Approx(2e9));  // of the part that is not
+                                                                      // settled
   CHECK(allocator_slack(partition(0.2), 0) == 0);
   CHECK(allocator_slack(partition(0), 50e9) == 0);
 }
@@ -42,7 +43,7 @@ TEST_CASE("slack gives way as the device fills up", "[estimate][slack]") {
 TEST_CASE("some slack is left on a full device", "[estimate][slack]") {
   CHECK(allocator_slack(partition(0.2), 78e9) == Approx(0.05 * 78e9));
   CHECK(allocator_slack(partition(0.2), 100e9) == Approx(5e9));
-  // Never more than the share says.
+  // Never more than the share.
   CHECK(allocator_slack(partition(0.02), 78e9) == Approx(0.02 * 78e9));
 }
 

@@ -20,8 +20,8 @@ backend::Op op_of(std::uint32_t kind, double bytes) {
   return op;
 }
 
-// Two kinds of stage: one layer on the first, three on the others; each layer computes 1 s and
-// talks.
+// Two kinds of stages: one layer on the first, three on the others; each layer computes for 1 s and
+// communicates.
 backend::Work pipeline_of_three() {
   backend::Work work;
   work.stages = 3;
@@ -69,8 +69,8 @@ TEST_CASE("a slice has as many micro-batches as fill it", "[estimate][slice]") {
   CHECK(enough(1, 1, 64) == 2);    // gradients are added up
   CHECK(enough(12, 1, 96) == 12);  // the first stage holds twelve
   CHECK(enough(12, 1, 5) == 5);    // it is never full
-  // Four stages of two chunks: the first holds 11 chunks of 16; with
-  // fewer than six micro-batches there are not so many to hold.
+  // Four stages of two chunks: the first holds 11 chunks of 16; with fewer than six micro-batches
+  // there are fewer than that.
   CHECK(enough(4, 2, 8) == 8);
   CHECK(enough(4, 2, 64) == 8);
 }

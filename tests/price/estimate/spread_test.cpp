@@ -84,7 +84,7 @@ plan::Run run_on(std::int64_t gpus, const std::string& offload) {
 
 TEST_CASE("a range widens with the distance from the rows", "[estimate][spread]") {
   const auto at = measured_with(0.05);
-  CHECK(estimate::spread_of(run_on(32, "none"), at).time == 0.05);  // the stack's rows reach so far
+  CHECK(estimate::spread_of(run_on(32, "none"), at).time == 0.05);  // the stack's rows cover it
   const auto near = estimate::spread_of(run_on(128, "none"), at).time;
   const auto far = estimate::spread_of(run_on(768, "none"), at).time;
   CHECK(near > 0.05);
@@ -122,7 +122,7 @@ TEST_CASE("on a machine that nobody measured fixed costs are doubted most", "[es
 
 TEST_CASE("rows of a stack on this very machine leave no doubt of the machine",
           "[estimate][spread]") {
-  // hypot(0.2, 0.1) as an unmeasured machine's; 0.1 is what was left over of the stack's rows.
+  // hypot(0.2, 0.1) as for an unmeasured machine; 0.1 is the residual of the stack's rows.
   auto at = measured_with(std::hypot(0.2, 0.1));
   at.seen.rows = 0;
   auto stack = *at.on;
@@ -159,7 +159,7 @@ TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
 
 namespace {
 
-// With a setting more than run_on has.
+// run_on with one more setting.
 plan::Run with(const char* name, const std::string& word) {
   auto run = run_on(32, "none");
   auto strategy = std::make_shared<plan::Strategy>(*run.strategy);
@@ -204,7 +204,7 @@ TEST_CASE("what no row of any machine had is said, and widens the range most",
   mixture.settings = {std::string("none"), std::string("fp8")};
   CHECK(remarked(mixture, at).remarks ==
         std::vector<std::string>{"no row of any machine had dtype = fp8 or experts"});
-  // Another stack's rows are rows too.
+  // Rows of another stack count too.
   plan::Partition machine;
   auto other = std::make_shared<plan::Stack>();
   other->seen.rows = 1;

@@ -10,8 +10,8 @@ using namespace orch::estimate;
 namespace without_test {
 namespace {
 
-// Bytes through memory at 1 TB/s, so that they read as seconds; products at 100 TFLOPs, and at a
-// tenth of it in attention that is not aligned.
+// Memory traffic at 1 TB/s, so that bytes equal seconds; products at 100 TFLOPs, and at a tenth of
+// it in unaligned attention.
 plan::Partition partition() {
   plan::Partition made;
   made.gpus_per_node = 4;
@@ -100,10 +100,10 @@ TEST_CASE("words leave out what is no single operation", "[estimate][without]") 
   CHECK(pipeline.seconds({"bubble"}) == Approx(4 * 15 + 15));
   // Two layers each: 10, 10 and 16 s, and 2 * 5 at the end.
   CHECK(pipeline.seconds({"partition"}) == Approx(4 * 16 + 20 + 10));
-  // 12 s each, and the end as it was.
+  // 12 s each, and the end is unchanged.
   CHECK(pipeline.seconds({"slowest stage"}) == Approx(4 * 12 + 24 + 15));
   CHECK(pipeline.seconds({"slowest stage", "bubble"}) == Approx(4 * 12 + 15));
-  CHECK(pipeline.seconds({"eras"}) == Approx(96));  // those are of a machine, not of a run
+  CHECK(pipeline.seconds({"eras"}) == Approx(96));  // a property of machines, not of a run
 }
 
 TEST_CASE("without tiles a product takes its own columns alone", "[estimate][without]") {

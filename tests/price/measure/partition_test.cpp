@@ -38,7 +38,8 @@ TEST_CASE("products become a peak and shares of it", "[machine]") {
   // 2 * 128 * 128 * 32 * 125 FLOP in 6.5536 ms: 20 GFLOP/s; unaligned: 10.
   CHECK(partition.efficiency.attention.value == Approx(0.5));
   CHECK(partition.efficiency.attention_unaligned.value == Approx(0.25));
-  CHECK(partition.gpu.peak("bf16").value == partition.gpu.peak("fp32").value);  // multiplied so
+  CHECK(partition.gpu.peak("bf16").value ==
+        partition.gpu.peak("fp32").value);  // 16 bits are computed in fp32
 }
 
 TEST_CASE("a product's fixed cost belongs to the layer", "[machine]") {
@@ -48,7 +49,7 @@ TEST_CASE("a product's fixed cost belongs to the layer", "[machine]") {
   measured->products[1].seconds = 100e-6 + 50e-3;  // 40 GFLOP/s
   const auto partition = measured_partition(*measured, {}, shipped(), "");
   CHECK(partition.efficiency.layer_overhead.value == Approx(20 * 2e-6 + 6 * 100e-6));
-  CHECK(partition.efficiency.gemm.value == 1);  // no more than the fastest that was seen
+  CHECK(partition.efficiency.gemm.value == 1);  // no more than the fastest one measured
 }
 
 TEST_CASE("passes over memory become shares of the fastest", "[machine]") {

@@ -4,7 +4,7 @@
 
 namespace orch::measure {
 
-// What orch-measure says, with round numbers: 40 and 20 GFLOP/s, copies at 8 GB/s, an all-reduce
+// An output of orch-measure with round numbers: 40 and 20 GFLOP/s, copies at 8 GB/s, an all-reduce
 // with 100 us of latency in all and 1 GB/s.
 inline const std::string kRecorded = R"({
  "version": 1, "torch": "1.13.0", "device": "cpu", "name": "", "ranks": 2,

@@ -55,7 +55,7 @@ TEST_CASE("small ranges are tried whole, large ones around the default", "[searc
   CHECK(candidates(integer("stage", 1, 1, 3), Value(std::int64_t{3})) == values({3, 1, 2}));
   CHECK(candidates(integer("multiple", 128, 1, 65536), Value()) == values({128, 32, 64, 256, 512}));
   CHECK(candidates(integer("prefetch", 1, 0, 64), Value()) == values({1, 0, 2, 4}));
-  // Counts of steps or bytes are not a question of layout.
+  // Counts of steps or bytes are not part of a layout.
   CHECK_FALSE(enumerable(integer("start", 10, 0, 1e9)));
   CHECK(candidates(integer("start", 10, 0, 1e9), Value()) == values({10}));
   Param real;

@@ -20,7 +20,7 @@ std::string written(const plan::Run& run, const plan::Experiment& experiment,
   return experiment_lua(run, experiment, experiment.strategies.front(), comment);
 }
 
-// Another value than the default, within the parameter's limits.
+// A value different from the default, within the parameter's limits.
 plan::Value other_than_default(const plan::Param& param) {
   if (!plan::is_given(param.default_value)) return static_cast<std::int64_t>(param.min);
   if (!param.choices.empty()) return plan::Value(param.choices.back());

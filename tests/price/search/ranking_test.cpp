@@ -8,7 +8,7 @@ using namespace orch::search;
 
 namespace {
 
-// Few different values, so that equals are common.
+// Few different values, so that equal ones are common.
 std::vector<Score> random_scores(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Score> scores(count);

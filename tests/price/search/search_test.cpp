@@ -4,8 +4,8 @@
 #include "core/plan/stack.h"
 #include "tests/price/search/support.h"
 
-// A search is held against a plan of the same experiment whose lists hold every number from one on:
-// there the checks alone decide what can work.
+// A search is compared with a plan of the same experiment whose lists contain every number from one
+// on: there the checks alone decide what is valid.
 
 using namespace orch;
 using namespace orch::search;
@@ -30,7 +30,7 @@ const std::string kAll = R"(
 
 using Point = std::tuple<double, double>;  // days, memory
 
-// Not beaten by any other: every pair is compared.
+// The points that no other one beats: every pair is compared.
 std::set<Point> front_of(const std::vector<Point>& points) {
   std::set<Point> front;
   for (const auto& [days, memory] : points) {
@@ -43,7 +43,7 @@ std::set<Point> front_of(const std::vector<Point>& points) {
   return front;
 }
 
-// What was found, where there is one question.
+// The results, if there is only one question.
 const Lists& only(const Found& found) {
   REQUIRE(found.questions.size() == 1);
   return found.questions.front();
@@ -174,13 +174,13 @@ TEST_CASE("a search of several strategies, GPU counts and lists", "[search]") {
       bench.parse(head("deepspeed { stage = 1, prefetch = { 0, 1 } }, deepspeed { stage = 3, "
                        "prefetch = { 0, 1 } }, ddp {}"));
   const auto space = bench.space(experiment);
-  CHECK(space->parts().size() == 2);  // the two deepspeeds differ in what is open only
+  CHECK(space->parts().size() == 2);  // the two deepspeeds differ in open fields only
   const auto found = bench.search(*space);
   // Micro-batches 1, 2, 4, 8 on 8 GPUs and 1, 2, 4 on 16, each tensor parallel leaving one more; 3
   // stages, 3 offloads, 3 recomputations, 2 prefetches.
   CHECK(found.space == (4 + 5 + 6 + 7 + 3 + 4 + 5 + 6 + 7) * 3 * 3 * 3 * 2 + (4 + 3) * 3);
 
-  // Days, memory and GPU-hours: nothing in the front is beaten in all three.
+  // Days, memory and GPU-hours: no point of the front is beaten in all three.
   using Triple = std::tuple<double, double, double>;
   std::set<Triple> expected;
   for (const auto& [run, e] : priced) {
@@ -254,7 +254,7 @@ TEST_CASE("a ramp-up on fewer nodes takes as long as a plan says", "[search]") {
       stage_partition = { "uniform", "transformer|embedding" }, sequence_parallel = { false, true },
       recompute = { "full", "selective", "none" }, zero_stage = { 0, 1 },
       offload = { "none", "optimizer" })"));
-  // The costs of the full layout alone would be others.
+  // The costs of the full layout alone would be different.
   const auto experiment = bench.parse(own);
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
@@ -317,7 +317,7 @@ TEST_CASE("the number of threads does not change what is found", "[search]") {
 
 TEST_CASE("of equals the one nearest to the experiment is named", "[search]") {
   Bench bench;
-  // One tensor-parallel rank: sequence parallelism does nothing, so that both are the same.
+  // With one tensor-parallel rank, sequence parallelism has no effect, so both are equal.
   const auto own = "strategies = { megatron { tensor_parallel = 1, sequence_parallel = %s } } }";
   for (const bool said : {false, true}) {
     auto lua = kHead + kBatch + own;
@@ -346,7 +346,7 @@ TEST_CASE("the best keeps the budget where anything does", "[search]") {
   const auto fastest = all.fastest.front(), cheapest = all.cheapest.front();
   REQUIRE(cheapest.gpu_hours < fastest.gpu_hours);
 
-  // Between the two: the fastest is too dear.
+  // Between the two: the fastest is too expensive.
   const auto hours = (cheapest.gpu_hours + fastest.gpu_hours) / 2;
   const auto limited = with("budget = { gpu_hours = " + std::to_string(hours) + " }, ");
   const auto limited_space = bench.space(limited);
@@ -399,7 +399,7 @@ TEST_CASE("an interrupted search gives what it has", "[search]") {
   int asked = 0, to_count = 0;
   const double size = size_of(*space, [&] { return ++to_count < 0; });
   REQUIRE(size > 1e5);
-  // Not while the space is counted, but soon after.
+  // Not while the space is counted, but soon afterwards.
   options.interrupted = [&] { return ++asked > to_count + 1; };
   const auto found = must(search::search(*space, bench.backends, options));
   CHECK_FALSE(found.complete);
@@ -424,7 +424,7 @@ TEST_CASE("only what is accepted is found, and a failure to say so ends the sear
   CHECK_FALSE(search::search(*space, bench.backends, options));
 }
 
-// Held against searches of each machine and sequence length alone.
+// Compared with separate searches for each machine and sequence length.
 TEST_CASE("machines and sequence lengths have lists of their own, in the order of a plan",
           "[search]") {
   Bench bench;

@@ -67,14 +67,14 @@ TEST_CASE("a size that no shape has is an error with the nearest", "[search]") {
   REQUIRE_FALSE(none);
   CHECK(none.error().front().place == "x.lua: search");
   CHECK_THAT(none.error().front().fix, ContainsSubstring("176,247,271,424"));  // 70 x 14336
-  wanted.heads = {113};  // 128 times what divides by 113 is far away
+  wanted.heads = {113};  // 128 times what 113 divides is far away
   wanted.tolerance = 0.001;
   CHECK_FALSE(shapes_of(wanted, bloom(), "search"));
   wanted.params = 1;  // below the smallest
   CHECK_FALSE(shapes_of(wanted, bloom(), "search"));
 }
 
-// Llama 3's own three sizes are not far from the same proportions.
+// Llama 3's three sizes have nearly the same proportions.
 TEST_CASE("a model is scaled in its proportions", "[search]") {
   plan::Model llama = plan::sized("llama", "", 32, 4096, 32, 128256, 8192);
   llama.kv_heads = 8;
@@ -84,7 +84,7 @@ TEST_CASE("a model is scaled in its proportions", "[search]") {
     CAPTURE(times, other.layers, other.hidden, other.heads);
     CHECK(other.params() / llama.params() / times > 0.93);
     CHECK(other.params() / llama.params() / times < 1.07);
-    if (times >= 0.5)  // below, words are most of it
+    if (times >= 0.5)  // smaller models consist mostly of embeddings
       CHECK(std::abs(std::log2(static_cast<double>(other.hidden) /
                                static_cast<double>(other.layers) / 128)) < 0.6);
     CHECK(other.hidden == other.heads * 128);

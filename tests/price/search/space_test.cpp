@@ -55,7 +55,7 @@ TEST_CASE("sizes by hand", "[search]") {
   Bench bench;
   // Micro-batches 1, 2, 4, 8; three recomputations.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "ddp {}")) == 12);
-  // The experiment's two values of another field are both tried.
+  // Both values of another field in the experiment are tried.
   CHECK(size(bench,
              written("gpus = 8", "global_batch = 64", "ddp { dtype = { 'bf16', 'fp16' } }")) == 24);
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "ddp { micro_batch = { 1, 2 } }"),
@@ -90,14 +90,14 @@ TEST_CASE("sizes by hand", "[search]") {
   but_offload.pop_back();
   CHECK(size(bench, prime, {settings, {}}) == 3 * 2);  // 8 x 3, 4 x 6, 2 x 12; 1 and 13 samples
   CHECK(size(bench, prime, {but_offload, {}}) == 3 * 2 * 2);
-  // Which software runs is not tried unless somebody asks.
+  // The software is tried only if requested.
   CHECK(size(bench, prime, {settings, {"engine"}}) == 3 * 2 * 4);
   // data_parallel kept at 2: 12 = tensor x pipeline is 1 x 12, 2 x 6, 4 x 3.
   auto with_data = settings;
   with_data.push_back("data_parallel");
   CHECK(size(bench, written("gpus = 24", "data_parallel = 2, global_batch = 2", "megatron {}"),
              {with_data, {}}) == 3);
-  // A batch that no number of ranks divides leaves nothing.
+  // A batch that no number of ranks divides leaves no configuration.
   CHECK(size(bench, written("gpus = 8", "global_batch = 7", "ddp {}")) == 0);
 }
 

@@ -49,7 +49,7 @@ struct Bench {
     CHECK(text(reasons).empty());
     return run;
   }
-  // As a plan does it: a ramp-up counts at the layout of each of its phases.
+  // As in a plan: a ramp-up is estimated at the layout of each of its phases.
   plan::Estimate price(const plan::Run& run, bool scheduled = true) {
     const auto ask = [this](const plan::Run& asked, backend::Work& to) {
       return backends.of(*asked.strategy).work(asked, backend::Explained::none, to);
@@ -61,7 +61,8 @@ struct Bench {
     if (scheduled) REQUIRE(estimator.schedule(run, ask, estimate));
     return estimate;
   }
-  // Every run of an experiment whose lists say everything, priced; without what does not fit.
+  // All runs of an experiment whose lists contain every value, with estimates; without those that
+  // do not fit.
   struct Priced {
     plan::Run run;
     plan::Estimate estimate;
