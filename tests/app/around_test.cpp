@@ -1,5 +1,4 @@
-// What a plan says beyond the runs that are listed; each proposal is planned again as it is
-// written.
+// The parts of a plan's answer beyond the listed runs; each proposal is planned again as written.
 
 #include <regex>
 
@@ -89,12 +88,12 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   const auto days = again["days_to_train"].get<double>();
   CHECK(days * 1.1 < found["runs"][0]["days_to_train"].get<double>());
   CHECK(nearby.find(fmt::format("reaches {:.3g} days", days)) != nearby.npos);
-  // What was left out on purpose is not proposed.
+  // Settings that were left out on purpose are not proposed.
   CHECK(finding(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1"), "nearby")
             .empty());
 }
 
-// 64 samples are not 1,024: a run with the other batch is no better one.
+// 64 samples are not 1,024: a run with another batch is not a better one.
 TEST_CASE("another batch is another training, and no change to propose", "[app][around]") {
   const Desk desk;
   const auto file = desk.file("x.lua", R"(return experiment { name = "x", tokens = 1e10,

@@ -8,7 +8,7 @@ using record::Failure;
 
 namespace {
 
-// Of one attempt; the patterns are read once.
+// For one attempt; the patterns are read once.
 record::Confession read_confession(const fs::path& attempt_folder) {
   static app::RunLogs logs;
   return logs.confession(attempt_folder);
@@ -33,7 +33,7 @@ Failure failure_of(const std::string& line) {
 
 }  // namespace
 
-// Lines as PyTorch, NCCL, slurmstepd, srun and the NVIDIA driver write them.
+// Lines in the formats of PyTorch, NCCL, slurmstepd, srun and the NVIDIA driver.
 TEST_CASE("known failures are recognised by the lines that tell of them", "[app][log]") {
   for (const std::string line :
        {"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 166.00 MiB (GPU 0; "
@@ -116,7 +116,7 @@ TEST_CASE("the cause counts before the complaints of the other ranks", "[app][lo
   const std::string memory = "[rank0] CUDA out of memory. Tried to allocate 2 GiB\n";
   CHECK(confession_of(nccl + memory).failure == Failure::gpu_memory);
   CHECK(confession_of(memory + nccl).failure == Failure::gpu_memory);
-  // Of two causes the first.
+  // If there are two causes, the first counts.
   CHECK(confession_of("oom_kill event\n" + memory).failure == Failure::host_memory);
   CHECK(confession_of(memory + "oom_kill event\n").failure == Failure::gpu_memory);
   CHECK(confession_of(nccl + "NCCL error: second\n").line ==
@@ -162,7 +162,7 @@ TEST_CASE("the line is cut and made printable", "[app][log]") {
   CHECK(cut.failure == Failure::gpu_memory);
   CHECK(cut.line.starts_with("CUDA out of memory"));
   CHECK(cut.line.size() < 220);
-  CHECK(cut.line.find("\\x") == std::string::npos);  // no character was cut in two
+  CHECK(cut.line.find("\\x") == std::string::npos);  // no character was cut
   CHECK(cut.line.ends_with("…"));
   CHECK(confession_of("CUDA out of memory, and no line break").failure == Failure::gpu_memory);
 }

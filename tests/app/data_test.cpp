@@ -11,7 +11,7 @@ TEST_CASE("text becomes tokens, and what was built is shown", "[app][data]") {
   const auto built = desk(app::data_build_command, build);
   REQUIRE(built.exit == Exit::ok);
   CHECK(built.has("2 documents, 11 tokens"));
-  // Bytes as UTF-8 has them, each document with the end-of-text token of the byte tokenizer.
+  // The UTF-8 bytes, and each document's end-of-text token of the byte tokenizer.
   app::DataShowArguments show;
   show.prefix = build.output + ".idx";
   show.tokenizer = "byte";

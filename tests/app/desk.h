@@ -9,11 +9,11 @@
 #include "tests/place.h"
 #include "tests/test.h"
 
-// What a verb came to: all that its console heard.
+// The result of a verb: all output to its console.
 struct Said {
   orch::app::Exit exit = orch::app::Exit::ok;
   std::string out;    // the answer
-  std::string notes;  // beside it, the errors at the end
+  std::string notes;  // additional information, with the errors at the end
   std::vector<std::string> asked;
 
   nlohmann::json json() const { return nlohmann::json::parse(out); }
@@ -21,15 +21,15 @@ struct Said {
   bool notes_have(std::string_view part) const { return notes.find(part) != std::string::npos; }
 };
 
-// What an answer in JSON says of one kind; "": nothing.
+// The text of one kind of finding in a JSON answer; "": none.
 inline std::string finding(const nlohmann::json& answer, std::string_view kind) {
   for (const auto& each : answer["findings"])
     if (each["kind"] == kind) return each["text"];
   return "";
 }
 
-// A place where verbs are done without a process: orch as this clone ships it, nobody's own files,
-// no program on the PATH.
+// A place in which verbs run without a process: orch as shipped in this clone, no user's files, no
+// program on the PATH.
 class Desk : public Place {
  public:
   Desk() {
@@ -41,7 +41,7 @@ class Desk : public Place {
     for (const auto* name : {"ORCH_TRAINER", "ORCH_BUILD_TRAINERS"}) ::unsetenv(name);
   }
 
-  bool yes = true;  // what questions are answered with
+  bool yes = true;  // the answer to all questions
 
   template <class Run, class Arguments>
   Said operator()(Run run, const Arguments& arguments) const {
@@ -78,7 +78,7 @@ class Desk : public Place {
   };
 };
 
-// An experiment that ships with orch.
+// A shipped experiment.
 inline std::string shipped(const std::string& name) {
   return ORCH_SOURCE_DIR "/experiments/" + name;
 }

@@ -45,7 +45,7 @@ void check_sums(const json& answer) {
   CHECK(next == run["pipeline_parallel"].get<int>());
 }
 
-// The folders of 200b: there is no SLURM here, so nothing is started.
+// The run folders of 200b: without SLURM no run is started.
 std::vector<fs::path> rendered(const Desk& desk) {
   app::RunArguments run;
   run.plan.source.file = shipped("200b.lua");
@@ -64,7 +64,7 @@ std::vector<fs::path> rendered(const Desk& desk) {
 TEST_CASE("the items of every run add up to its totals", "[app]") {
   const Desk desk;
   const auto folders = rendered(desk);
-  REQUIRE(folders.size() == 72);  // as the head of the plan says
+  REQUIRE(folders.size() == 72);  // as in the head of the plan
   for (const auto& folder : folders) {
     INFO(folder);
     check_sums(desk(app::explain_command, explain(desk, folder)).json());
@@ -170,6 +170,6 @@ TEST_CASE("a probe that is prepared has a folder for each kind of stage", "[app]
   CHECK(fs::exists(folder / "stage-0/run.json"));
   CHECK(fs::exists(folder / "stage-11/run.json"));  // the last of twelve
   probe.prepare = false;
-  probe.show = true;  // nothing was run
+  probe.show = true;  // no run was started
   CHECK(desk(app::probe_command, probe).exit == Exit::runs_failed);
 }

@@ -10,7 +10,7 @@ namespace {
 // Runs that were never submitted, with attempts made by hand.
 class Bench : public Desk {
  public:
-  // That many runs below runs/NAME.
+  // Plans that many runs below runs/NAME.
   std::vector<std::string> planned(const std::string& name, int count) const {
     app::RunArguments run;
     run.plan.options.runs = runs();
@@ -28,7 +28,7 @@ return experiment {{ name = "{}", model = "gpt-1.3b",
     return ids;
   }
 
-  // As the job script tells of itself: an hour on one node.
+  // An attempt as recorded by the job script: an hour on one node.
   void attempt(const std::string& run, int number, const std::string& state,
                const std::string& message = "") const {
     const auto end = state == "running" ? "null" : "\"2026-11-15T08:00:00Z\"";
@@ -39,7 +39,7 @@ return experiment {{ name = "{}", model = "gpt-1.3b",
                      state, message, end));
   }
 
-  // What a trainer tells: half a second and 8192 tokens a step.
+  // A trainer's events: half a second and 8192 tokens per step.
   void events(const std::string& run, int number, int steps) const {
     std::string text;
     for (int step = 1; step <= steps; ++step)
@@ -91,7 +91,7 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
                            "CUDA out of memory", "saved before the time limit", "submitted by hand",
                            "40/", "first: 1 finished, 1 running, 1 stopped, 2 failed, 1 planned; "})
     CHECK(table.has(part));
-  std::size_t before = 0;  // what needs a look comes first
+  std::size_t before = 0;  // those that need attention come first
   for (const auto* state : {" failed ", " running ", " stopped ", " finished ", " planned "}) {
     const auto at = table.out.find(state);
     CHECK(at > before);

@@ -189,7 +189,7 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   CHECK_FALSE(rest.has("stopped here"));
 }
 
-// A line in gpus.yaml is all that a new number format takes.
+// A line in gpus.yaml is enough for a new number format.
 TEST_CASE("a number format is planned where a GPU has its peak", "[app]") {
   const Desk desk;
   desk.file("gpus.yaml",
@@ -220,7 +220,7 @@ TEST_CASE("a number format is planned where a GPU has its peak", "[app]") {
   CHECK(planned("dgx-h100", R"("fp99")").notes_have("no choice"));
 }
 
-// 4,060 GPU-hours: 16 GPUs take less of them than 256.
+// 4,060 GPU-hours: 16 GPUs take fewer than 256.
 TEST_CASE("the answer keeps a limit that something keeps, and says whose memory is short",
           "[app]") {
   const Desk desk;
@@ -269,7 +269,7 @@ TEST_CASE("models of one name are told apart by the sizes in which they differ",
   const auto row = desk(app::plan_command, plan).json()["runs"][0];
   CHECK(row["kv_heads"] == 2);
   CHECK(row["tied"] == false);
-  CHECK_FALSE(row.contains("rms_norm"));  // all of the family have it
+  CHECK_FALSE(row.contains("rms_norm"));  // all of the family have the same
 
   const auto like = [](std::string_view family) {
     plan::Run run;

@@ -5,7 +5,7 @@ using app::Exit;
 
 namespace {
 
-// A log as Megatron writes it: 40 steps of so many milliseconds, and i % 5 more.
+// A log in Megatron's format: 40 steps of n milliseconds, and i % 5 more.
 fs::path megatron_log(const Desk& desk, const std::string& name, int milliseconds,
                       int tensor_parallel) {
   const int data = 64 / 4 / tensor_parallel;

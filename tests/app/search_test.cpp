@@ -94,7 +94,7 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
   double least = 1e30;
   for (const auto& a : pareto) {
     least = std::min(least, number(a, "days_to_train"));
-    for (const auto& b : pareto)  // none is worse than another in all
+    for (const auto& b : pareto)  // none is worse than another in everything
       CHECK((a == b || number(a, "days_to_train") < number(b, "days_to_train") ||
              number(a, "peak_memory_bytes") < number(b, "peak_memory_bytes") ||
              number(a, "gpu_hours") < number(b, "gpu_hours")));
@@ -102,7 +102,7 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
   CHECK(least == number(best[0], "days_to_train"));
 }
 
-// The smaller model would fill every list by time.
+// The smaller model would otherwise fill every list by time.
 TEST_CASE("each size of a model has a best of its own", "[app][search]") {
   const Desk desk;
   const auto file = desk.file(
@@ -144,7 +144,7 @@ TEST_CASE("what is written keeps the budget where some machine does", "[app][sea
 
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
-  Changes slow;  // attention that takes long makes layouts of one strategy alike
+  Changes slow;  // slow attention makes layouts of one strategy nearly equal
   slow.strategies =
       "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention "
       "= false } },";
@@ -324,7 +324,7 @@ TEST_CASE("the number of GPUs can be searched", "[app][search]") {
   REQUIRE(said.exit == Exit::ok);
   const auto found = said.json();
 
-  // By hand: a search of its own for each number.
+  // By hand: a separate search for each number.
   struct Best {
     int gpus;
     double days, hours;
@@ -377,8 +377,8 @@ TEST_CASE("a deadline that no number of GPUs keeps", "[app][search]") {
   CHECK(said.has("Fewest GPUs that fit: "));
 }
 
-// ddp in bf16 keeps 2 bytes of weights and of gradients and 12 of the optimizer for each parameter:
-// 79 GiB hold no more than 5.3e9 parameters; with full recomputation and sequences of 2,048
+// ddp in bf16 stores 2 bytes of weights and of gradients and 12 of the optimizer for each
+// parameter: 79 GiB hold at most 5.3e9 parameters; with full recomputation and sequences of 2,048
 // activations take less than a third.
 TEST_CASE("the largest model that fits a GPU", "[app][search]") {
   const Desk desk;
@@ -424,7 +424,7 @@ TEST_CASE("sizes are searched one at a time", "[app][search]") {
         "has several batches");
 }
 
-// What fits may be too slow: then a smaller one is looked for, and the rest of a step is halved.
+// A model that fits may be too slow: then a smaller one is searched, and the last step is halved.
 TEST_CASE("the largest model within a deadline may be smaller than the experiment's",
           "[app][search]") {
   const Desk desk;
@@ -446,7 +446,8 @@ TEST_CASE("the largest model within a deadline may be smaller than the experimen
   CHECK(list_of(said.json(), "largest_model")[0]["params"].get<double>() > 1.3e9);
 }
 
-// Sizes that a filter leaves nothing of are no end: layers of larger ones may be multiples again.
+// Sizes for which a filter leaves no run do not end the search: the layers of larger ones may be
+// multiples again.
 TEST_CASE("a size that --where excludes does not end a search for the largest", "[app][search]") {
   const Desk desk;
   const Changes one{

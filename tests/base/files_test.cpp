@@ -10,14 +10,14 @@ using namespace orch;
 
 namespace {
 
-// What was told to the disk, in order: "file" while the old text was still in its place, "file,
-// late" behind the rename, "folder".
+// The sequence of syncs: "file" while the old text was still in place, "file, late" after the
+// rename, "folder".
 std::vector<std::string> synced;
 fs::path watched;
 
 }  // namespace
 
-// The library's calls end here.
+// Replaces the library's function.
 extern "C" int fsync(int fd) {
   char name[4096] = {};
   const auto link = "/proc/self/fd/" + std::to_string(fd);

@@ -30,7 +30,7 @@ TEST_CASE("lines are visited from a place on, until it is enough", "[base][files
   CHECK(lines_of(file, 1) == Lines{"", "three", "half"});
   CHECK(lines_of(file, 0, 1) == Lines{"one"});
   CHECK(lines_of(place.file("empty", "")).empty());
-  const std::string block(1 << 20, 'x');  // as much as is read at once
+  const std::string block(1 << 20, 'x');  // the size of a read
   CHECK((lines_of(place.file("long", block + "y\n" + block + "\nz\n")) ==
          Lines{block + "y", block, "z"}));
 }

@@ -31,7 +31,7 @@ TEST_CASE("host memory ends at the tightest of the machine and its control group
   CHECK(host_room(root).bound == "memory.max of /job");
   put(groups / "memory.max", "400000\n");
   put(groups / "memory.current", "600000\n");
-  CHECK(host_room(root).bytes == 1);  // 0 would be: not known
+  CHECK(host_room(root).bytes == 1);  // 0 would mean unknown
   CHECK(host_room(root).bound == "memory.max of /");
 }
 

@@ -5,7 +5,7 @@
 using orch::sha256;
 
 TEST_CASE("SHA-256 is the standard's, at every length of a last block", "[sha256]") {
-  // FIPS 180-4's examples, and coreutils' sha256sum of so many times 'a'.
+  // FIPS 180-4's examples, and coreutils' sha256sum of n times 'a'.
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==

@@ -8,7 +8,7 @@ TEST_CASE("a misspelt word finds its neighbour, a strange one does not", "[base]
   const std::vector<std::string> names{"tensor_parallel", "pipeline_parallel", "micro_batch"};
   CHECK(nearest("tensor_paralel", names) == "tensor_parallel");
   CHECK(nearest("mico_batch", names) == "micro_batch");
-  CHECK(nearest("pipeline", names) == "pipeline_parallel");  // a part of a name is meant too
+  CHECK(nearest("pipeline", names) == "pipeline_parallel");  // a part of a name is enough
   CHECK_FALSE(nearest("xyz", names));
   CHECK(suggestion("xyz", names) == "one of: tensor_parallel, pipeline_parallel, micro_batch");
   CHECK(suggestion("xyz", {}).empty());
@@ -56,9 +56,9 @@ TEST_CASE("control characters become visible", "[base][text]") {
   CHECK(printable("é…") == "é…");
   CHECK(printable("x\xff\xfe") == "x\\xff\\xfe");
   CHECK(printable("\xc2\x9b"
-                  "31m") == "\\xc2\\x9b31m");    // C1: a terminal's other escape
+                  "31m") == "\\xc2\\x9b31m");    // C1: a terminal's other escape character
   CHECK(printable("\xe2\x80") == "\\xe2\\x80");  // cut off
-  // Unicode's Bidi_Control characters, each; the letters of a language from right to left stay.
+  // Each of Unicode's Bidi_Control characters; the letters of right-to-left languages stay.
   for (const char* turn : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
                            "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     const auto shown = printable(std::string("a") + turn + "b");
@@ -97,7 +97,7 @@ TEST_CASE("an error repeats a long text in part, and says how long it is", "[bas
 
 TEST_CASE("the stable hash tells close texts apart and never changes", "[base][text]") {
   CHECK(stable_hash("a") != stable_hash("b"));
-  // Worked out with Python's integers, word by word.
+  // Computed with Python's integers, step by step.
   CHECK(stable_hash("") == 0xecba3df2c3383c52ull);
   CHECK(stable_hash("orchestrate") == 0xaf82f4065033ad6aull);
 }

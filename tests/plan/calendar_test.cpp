@@ -41,7 +41,7 @@ TEST_CASE("without a start, or beyond all calendars, there is no end", "[plan][c
 namespace {
 
 // 18 nodes from the 1st of January (day 0), 48 from the 15th of February (day 45) for four fifths
-// of the time, none of them named from the 1st of June (day 151) on.
+// of the time, an unlimited number from the 1st of June (day 151) on.
 Calendar slowed_machine() {
   Calendar calendar;
   calendar.start = parse_date("2027-01-01");
@@ -93,7 +93,7 @@ TEST_CASE("before the first window nothing runs, and too many nodes never come",
   calendar.windows.pop_back();
   CHECK(ends(calendar, {{1, 49}}) == "never");
   CHECK(calendar.most_nodes() == 48);
-  // A window that is over when all begins has none to give.
+  // A window that ends before the start has no effect.
   auto late = calendar;
   late.windows = {{*parse_date("2027-01-01"), 64, 1}, {*parse_date("2027-02-01"), 2, 1}};
   late.start = parse_date("2027-03-01");
@@ -105,7 +105,7 @@ TEST_CASE("a deadline before the start is the experiment's mistake", "[plan][cal
   auto experiment = test::experiment();
   CHECK(check_dates(experiment));
   experiment.budget.deadline = parse_date("2027-06-01");
-  CHECK_FALSE(check_dates(experiment));  // nobody said when it begins
+  CHECK_FALSE(check_dates(experiment));  // the start is not given
   experiment.calendar.start = parse_date("2027-06-01");
   CHECK(check_dates(experiment));
   experiment.calendar.start = parse_date("2027-06-02");

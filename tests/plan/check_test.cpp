@@ -92,7 +92,7 @@ TEST_CASE("the batch must divide at every step of the ramp-up", "[plan][check]")
         "fewer_nodes = true to begin on fewer nodes");
   run.batch.micro_batch = 4;
   run.batch.accumulate = 128;
-  CHECK(check(run).reasons.empty());  // what it advised
+  CHECK(check(run).reasons.empty());  // its own advice
   run.batch = {8, 64, 2048, RampUp{16, 16, 9'765'625, true}};
   CHECK(check(run).reasons.empty());
 
@@ -115,7 +115,7 @@ TEST_CASE("a level of the ramp-up that forbids the micro-batch says what would d
   // No micro-batch divides 18 on 4 ranks, and 8 does not divide it on one.
   run.batch = {8, 64, 2048, RampUp{18, 10, 9'765'625, false}};
   CHECK(check(run).reasons.front().fix == "let start and step be multiples of 32");
-  // As large as sizes can be, and prime: the answer comes at once.
+  // The largest sizes, and prime: the answer comes at once.
   run.batch = {999'999'999'988, 1, 999'999'999'989LL * 2,
                RampUp{999'999'999'989, 999'999'999'989, 9'765'625, true}};
   CHECK(check(run).reasons.back().fix.starts_with("micro_batch = 1 divides every level"));

@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// What an experiment says that has no flash_attention, unless it is given.
+// An experiment without flash_attention, unless it is given.
 struct Asked {
   std::int64_t released = 2020;
   std::string dtype = "bf16";
@@ -40,7 +40,7 @@ std::shared_ptr<const Cluster> cluster_of(std::int64_t released) {
 
 StrategyPtr strategy_with_attention() {
   auto made = *test::strategy();
-  // Asked for before the dtype that it follows from.
+  // Asked for before the dtype that it depends on.
   made.params.push_back(Flag{"flash_attention", "", false});
   made.params.push_back(Choice{"dtype", "", {"bf16", "fp16", "fp32", "tf32"}});
   return std::make_shared<const Strategy>(made);
@@ -72,7 +72,7 @@ TEST_CASE("flash attention is the default where the GPU has it, in 16 bits", "[p
   CHECK(flash({.released = 2024}));
   CHECK(flash({.dtype = "fp16"}));
   CHECK_FALSE(flash({.released = 2018}));
-  CHECK_FALSE(flash({.released = 0}));  // a CPU, or a GPU of which it is not known
+  CHECK_FALSE(flash({.released = 0}));  // a CPU, or an unknown GPU
   CHECK_FALSE(flash({.dtype = "fp32"}));
   CHECK_FALSE(flash({.dtype = "tf32"}));
 }
@@ -104,7 +104,7 @@ TEST_CASE("tables name flash attention where it is not the run's default", "[pla
   CHECK(variant(planned({.stack = "old", .given = true})) == "flash_attention=true");
 }
 
-// Of the time when false was the default everywhere.
+// From the time when false was the default everywhere.
 TEST_CASE("a run that is given flash attention or none is called as ever", "[plan][defaults][id]") {
   const auto none = planned({.released = 2018}), some = planned({.released = 2018, .given = true});
   CHECK(label(none).find("flash") == std::string::npos);

@@ -54,7 +54,7 @@ TEST_CASE("models have as many parameters as they were published with", "[plan]"
                        {Field::seq, n(8192)},
                        {Field::tied, true}})
             .params() == 1'235'814'400);
-  // Two thirds of four times the width, in whole tiles: nobody has to say it.
+  // Two thirds of four times the width, in whole tiles: the default.
   CHECK(sized("llama", "", 32, 4096, 32, 32000, 4096).params() == 6'738'415'616);
   CHECK(made("llama", {{Field::layers, n(28)},
                        {Field::hidden, n(3584)},
@@ -130,7 +130,7 @@ TEST_CASE("what a model cannot be", "[plan]") {
   CHECK_THAT(wrong(model), ContainsSubstring("rotary embeddings need an even head_dim"));
   model = sized("gpt", "", 2, 100, 3, 10, 8);
   CHECK_THAT(wrong(model), ContainsSubstring("hidden 100 does not divide into 3 heads"));
-  // Its head_dim said, a llama's heads need not divide its width: 38 / 3 is 12.7.
+  // With a given head_dim, a llama's heads need not divide its width: 38 / 3 is 12.7.
   for (const std::int64_t head_dim : {12, 32}) {
     model = made("llama", {{Field::layers, n(2)},
                            {Field::hidden, n(38)},
@@ -172,7 +172,7 @@ TEST_CASE("a model is read as it was written", "[plan]") {
     REQUIRE(back);
     CHECK(*back == model);
   }
-  // As versions before families wrote it.
+  // In the format of versions before families.
   const auto old =
       parse_model(R"({"family":"bloom","layers":2,"hidden":8,"heads":2,"vocab":9,"seq":4})", "m");
   REQUIRE(old);

@@ -15,7 +15,7 @@ std::string billions(const Model& model) { return fmt::format("{:.0f}B", model.p
 
 }  // namespace
 
-// Sizes that the published search for a 176B worked out by hand.
+// Sizes that the published search for a 176B model computed by hand.
 TEST_CASE("parameter counts are those of the literature", "[plan][model]") {
   CHECK(billions(gpt(112, 12288, 150257)) == "205B");
   CHECK(billions(gpt(96, 13312, 150257)) == "206B");
@@ -31,7 +31,7 @@ TEST_CASE("parameter counts are those of the literature", "[plan][model]") {
   CHECK(billions(gpt(82, 14336, 250000)) == "206B");
 }
 
-// What the released checkpoints of BLOOM hold.
+// The content of BLOOM's released checkpoints.
 TEST_CASE("bloom counts its embedding norm and no positions", "[plan][model]") {
   CHECK(sized("bloom", "", 30, 4096, 32, 250880, 2048).params() == 7'069'016'064);
   CHECK(sized("bloom", "", 70, 14336, 112, 250880, 2048).params() == 176'247'271'424);

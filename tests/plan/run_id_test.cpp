@@ -10,7 +10,7 @@
 using namespace orch;
 using namespace orch::plan;
 
-// The lines by hand.
+// The expected lines, written by hand.
 TEST_CASE("a run is what differs from defaults", "[plan][id]") {
   auto run = test::run();
   run.stack = default_stack(run);
@@ -67,7 +67,7 @@ TEST_CASE("a framework is estimated as its own engine", "[plan]") {
   CHECK(of("megatron-deepspeed@0.16") == "deepspeed");
   CHECK(of("megatron-deepspeed-bloom") == "deepspeed");
   CHECK(of("torchtitan@main") == "megatron");
-  CHECK(of("mine@1") == "orch");  // nobody can know
+  CHECK(of("mine@1") == "orch");  // unknown software
   engine.choices = {"orch", "framework"};
   CHECK(of("") == "orch");
   CHECK(of("megatron-deepspeed@0.16") == "framework");
@@ -140,7 +140,7 @@ TEST_CASE("what is new and has a default changes no id", "[plan][id]") {
   fields.insert(fields.begin(), field);
   CHECK(identity(run, fields) == identity(run));
 
-  // The cluster's words: documentation, origins, constants.
+  // Values of the cluster's file: documentation, origins, constants.
   auto cluster = std::make_shared<Cluster>(*run.cluster);
   cluster->doc = "a comment";
   cluster->partitions.front().efficiency.gemm = {0.7, "measured"};
@@ -148,7 +148,7 @@ TEST_CASE("what is new and has a default changes no id", "[plan][id]") {
   run.partition = &cluster->partitions.front();
   CHECK(run_id(run) == before);
 
-  // Where it lies.
+  // Its folder's path.
   run.paths_from = "../../elsewhere";
   CHECK(run_id(run) == before);
 }
@@ -161,7 +161,7 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   const auto differs = [&](Run run) { CHECK(seen.insert(identity(run)).second); };
   for (const auto& field : run_fields()) {
     if (field.param.name == "paths_from" || field.param.name == "swept") continue;
-    if (field.size() && !is_open(base.model, *field.size())) continue;  // its family's word
+    if (field.size() && !is_open(base.model, *field.size())) continue;  // fixed by its family
     INFO(field.path());
     auto run = base;
     const auto value = get(run, field);
@@ -186,7 +186,7 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   run = base;
   run.model.family = "bloom";
   differs(run);
-  // A text that looks like another line is none.
+  // A value that looks like another line changes nothing.
   run = base;
   run.job.account = "a\njob.qos=1:b";
   differs(run);

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// By hand, as small as it may be.
+// The smallest possible document, written by hand.
 const std::string kSmall = R"({
   "version": 1, "experiment": "local", "strategy": "accumulated", "backend": "ddp",
   "model": {"name": "gpt-tiny", "family": "bloom", "layers": 4, "hidden": 128, "heads": 4,

@@ -55,7 +55,8 @@ TEST_CASE("small batches begin on the nodes that divide them", "[plan][run]") {
   CHECK(stretches[0].samples == 32'000);
 }
 
-// 96 divides by 32 but not by 64: whoever begins on fewer nodes stays there until all can be used.
+// 96 divides by 32 but not by 64: a run that begins on fewer nodes stays there until all can be
+// used.
 TEST_CASE("nodes never shrink on the way up", "[plan][run]") {
   auto run = test::run();
   run.gpus = 128;
@@ -109,7 +110,8 @@ TEST_CASE("the cut gives as many samples as possible as many ranks as possible",
 TEST_CASE("the phases' samples are all of them", "[plan][run]") {
   auto run = test::run();
   run.layout = {8, 6, 8};
-  run.batch = {2, 128, 2048, RampUp{192, 64, 9'765'625, true}};  // 29 steps, no whole number each
+  run.batch = {2, 128, 2048, RampUp{192, 64, 9'765'625, true}};  // 29 steps, not an integer for
+                                                                 // each
   run.tokens = 2048.0 * 20'000'000;
   std::int64_t samples = 0;
   for (const auto& phase : phases(run)) samples += phase.samples;
@@ -160,7 +162,7 @@ TEST_CASE("all steps of a run follow from its tokens and ramp-up", "[plan][run]"
   CHECK(run.total_steps() == 7);
 }
 
-// Step by step, as a trainer goes.
+// Counted step by step, like a trainer.
 TEST_CASE("steps are counted as a trainer takes them", "[plan][run]") {
   for (const auto& [start, step, samples, full] :
        {std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{384, 384, 9'765'625,

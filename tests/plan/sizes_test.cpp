@@ -9,7 +9,7 @@ TEST_CASE("models within a tenth of the smallest are of one size", "[plan]") {
   CHECK(size_classes({}).empty());
   CHECK(size_classes({1e9, 1e9}) == Classes{0, 0});
   CHECK(size_classes({13e9, 1.3e9, 1.4e9, 176e9}) == Classes{1, 0, 0, 2});
-  // A chain does not make one size of all: each is held against the smallest.
+  // A chain does not form one size: each model is compared with the smallest.
   CHECK(size_classes({100, 109, 118, 127}) == Classes{0, 0, 1, 1});
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("sizes, sequence lengths and machines are questions of their own", "[p
   CHECK(questions_of({&runs[0], &runs[1], &runs[2], &runs[3], &runs[4]}) == Classes{3, 0, 1, 2, 0});
 }
 
-// What nobody knows of a machine, or of a stack, is the same for both.
+// Doubt about an unmeasured machine, or stack, affects both alike.
 TEST_CASE("layouts in one stack are told apart on a machine that nobody measured", "[plan]") {
   const int machine = 0;
   const Timing fast{84, 0.8, &machine, 1}, slow{112, 0.8, &machine, 1},

@@ -79,7 +79,7 @@ TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
   CHECK(name_of(run) == "fsdp-2023");
 }
 
-// As the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this
+// Like the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this
 // machine.
 TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
   Partition partition;
@@ -111,7 +111,7 @@ TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
   const auto of_13b = run(16, 40, 5120), of_175b = run(384, 96, 12288), of_7b = run(48, 32, 4096);
   CHECK(name_of(of_13b) == "small");
   CHECK(name_of(of_175b) == "large");
-  CHECK(name_of(of_7b) == "small");  // what somebody had is nobody's default
+  CHECK(name_of(of_7b) == "small");  // untuned software is never a default
 
   const auto beside = witnesses(of_7b, *stack_of(of_7b));
   REQUIRE(beside.size() == 1);
@@ -146,7 +146,7 @@ TEST_CASE("GPUs of one chip are near each other, those of one brand are not", "[
   CHECK(farness_on("rtx-4090", "rtx-4090") == same);
   CHECK(farness_on("rtx-4090", "rtx-a6000") > same);
   CHECK(farness_on("rtx-a6000-48g", "rtx-a6000") == same);
-  CHECK(farness_on("pvc", "pvc-48g") > same);  // no number tells where its name ends
+  CHECK(farness_on("pvc", "pvc-48g") > same);  // no digits, so the end of its name is unknown
 }
 
 TEST_CASE("factors are on the machine's constants", "[plan][stack]") {
@@ -156,15 +156,15 @@ TEST_CASE("factors are on the machine's constants", "[plan][stack]") {
   CHECK(at.on->name == "fsdp-2023");
   CHECK(&priced_at(run_of(partition, "megatron", "orch")) == &partition);
   const auto most = on_stack(partition, stack("fast", "2025", {}, 2));
-  CHECK(most.efficiency.gemm.value == 1);  // no more than there is
-  // In plans, no more than a product reaches; what a machine is known to reach stays.
+  CHECK(most.efficiency.gemm.value == 1);  // limited by the peak
+  // In plans limited by what a product reaches; what a machine is known to reach stays.
   CHECK(planned_on_stack(partition, stack("fast", "2025", {}, 2)).efficiency.gemm.value == 0.9);
   auto better = partition;
   better.efficiency.gemm.value = 0.95;
   CHECK(planned_on_stack(better, stack("fast", "2025", {}, 2)).efficiency.gemm.value == 0.95);
 }
 
-// 0.04 and 0.06 of rows; a machine that nobody measured adds its own doubt.
+// 0.04 and 0.06 from rows; an unmeasured machine adds its doubt.
 TEST_CASE("the spread is that of machine and stack", "[plan][stack]") {
   Partition partition;
   partition.efficiency.time_spread = {0.04, "fitted: 9 rows"};

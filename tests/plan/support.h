@@ -87,7 +87,7 @@ inline Plan expand(const Experiment& experiment) {
   return std::move(*plan);
 }
 
-// A run that passes every check, to be spoilt.
+// A run that passes every check, to be modified.
 inline Run run() {
   Run made;
   made.experiment = "toy";

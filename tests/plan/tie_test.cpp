@@ -43,7 +43,7 @@ TEST_CASE("a timing is of an estimate", "[plan][tie]") {
   estimate.step_low = 0.8;
   estimate.step_high = 1.25;
   CHECK(near(timing_of(estimate, nullptr).spread, std::log(1.25)));
-  estimate.step_high = 2.5;  // widened by other software: no chance within this one
+  estimate.step_high = 2.5;  // widened by other software: not noise within this stack
   CHECK(near(timing_of(estimate, nullptr).spread, std::log(1.25)));
   CHECK(timing_of(estimate, nullptr).stack == 0);
   estimate.stack = "megatron";

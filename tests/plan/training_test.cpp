@@ -14,13 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As if written by hand: one that orch wrote may not be changed.
+// As if written by hand: a document written by orch must not be changed.
 Result<Run> read(Json json) {
   json.erase("checksum");
   return parse_run(json.dump(), "run.json");
 }
 
-// The only thing that is wrong, or the mistake of the test.
+// The only error; the test fails if there are others.
 Error only(const Errors& errors) {
   REQUIRE(errors.size() == 1);
   return errors.front();
@@ -52,7 +52,7 @@ TEST_CASE("run.json holds all of training, and reads back", "[plan][training]") 
   CHECK(plain["schedule"] == "cosine");
   CHECK(plain["tensorboard"] == true);
   run.training.learning_rate = 1e-3;
-  run.training.clip = 2;  // written without a point
+  run.training.clip = 2;  // written without a decimal point
   run.training.seed = 7;
   run.training.schedule = "linear";
   run.training.data = "/corpus/x";

@@ -61,7 +61,7 @@ TEST_CASE("other names are no tunables", "[plan][tunable]") {
 
 TEST_CASE("an era ends before its day", "[plan][calibration]") {
   Calibration calibration;
-  CHECK(calibration.era("2022-02-17") == 1);  // there are none
+  CHECK(calibration.era("2022-02-17") == 1);  // there are no eras
   calibration.eras = {{"2022-02-18", {1.05, ""}}, {"2022-02-25", {1.02, ""}}};
   CHECK(calibration.era("2021-12-31") == 1.05);
   CHECK(calibration.era("2022-02-17") == 1.05);

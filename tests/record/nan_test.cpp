@@ -5,7 +5,7 @@
 namespace orch::record {
 namespace {
 
-// Losses at every so many steps up to one of them.
+// Losses at every n-th step up to a last one.
 Measurement with_losses(std::int64_t every, std::int64_t last, std::int64_t steps,
                         std::int64_t nan_steps) {
   Measurement out;

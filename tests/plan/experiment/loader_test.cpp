@@ -2,7 +2,7 @@
 
 #include "tests/test.h"
 
-// What the golden cases do not see: values before they are planned, and filters.
+// What the golden cases do not cover: values before they are planned, and filters.
 
 using namespace orch;
 using namespace orch::experiment;

@@ -56,7 +56,7 @@ TEST_CASE("text that is not YAML is answered with its line", "[hardware]") {
   CHECK_THAT(complaint("doc: a toy", "\tdoc: a toy"), ContainsSubstring("not valid YAML"));
 }
 
-// yaml-cpp's own answer to the lone comma is to read on for ever.
+// yaml-cpp itself reads a lone comma endlessly.
 TEST_CASE("what follows the document is neither dropped nor read for ever", "[hardware]") {
   for (const auto* more : {"---\na: 1\n", "...\na: 1\n"})
     CHECK_THAT(text(toy::cluster(kCluster + more).error()),

@@ -68,7 +68,7 @@ TEST_CASE("fitted constants stand beside the others", "[hardware][calibration]")
   CHECK(partition.network.efficiency.value == 0.8);
 }
 
-// What a fit says holds over what the site says, wherever in the partition the list stands.
+// Fitted values override the site's own, wherever the list is in the partition.
 TEST_CASE("the block may come before what it corrects", "[hardware][calibration]") {
   const auto read = toy::cluster(
       replaced(kCluster, "    gpu: toy\n",
@@ -83,7 +83,7 @@ TEST_CASE("the block may come before what it corrects", "[hardware][calibration]
 TEST_CASE("an unknown constant is named with a guess", "[hardware][calibration]") {
   CHECK(complaint_of_fit("gemm:", "gem:") ==
         "toy.yaml:25: partitions[1].fitted.gem: no such field\n  did you mean 'gemm'?");
-  // What cannot be fitted is none of its fields.
+  // Constants that cannot be fitted are unknown fields.
   CHECK_THAT(complaint_of_fit("gemm:", "tight:"),
              ContainsSubstring("toy.yaml:25: partitions[1].fitted.tight: no such field"));
   CHECK_THAT(complaint_of_fit("until:", "untill:"), ContainsSubstring("did you mean 'until'?"));

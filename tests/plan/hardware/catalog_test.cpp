@@ -7,7 +7,7 @@
 namespace orch::hardware {
 namespace {
 
-// Two folders and a gpus.yaml, gone at the end.
+// Two folders and a gpus.yaml, removed at the end.
 struct Folders : Place {
   Folders() {
     fs::create_directories(root() / "mine");

@@ -4,11 +4,11 @@
 #include "tests/plan/hardware/toy.h"
 #include "tests/test.h"
 
-// Clusters and GPUs that are like another and say only what differs.
+// Clusters and GPUs that are like another one and contain only the differences.
 namespace orch::hardware {
 namespace {
 
-// Two folders of clusters, two files of GPUs, gone at the end; toy is in the second.
+// Two folders of clusters, two files of GPUs, removed at the end; toy is in the second.
 struct Site : Place {
   Site() {
     fs::create_directories(root() / "mine");
@@ -29,7 +29,7 @@ struct Site : Place {
     if (!found) FAIL(orch::text(found.error()));
     return **found;
   }
-  // What is said about it, without the folder.
+  // The error messages, without the folder.
   std::string complaint(const std::string& text) const {
     file("mine/ours.yaml", text);
     const auto found = find("ours");

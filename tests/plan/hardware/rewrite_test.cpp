@@ -100,7 +100,7 @@ TEST_CASE("a missing last newline is no obstacle", "[hardware][rewrite]") {
   CHECK(rewritten(text, "small", calibration(0.5)) == kCluster + kOne);
 }
 
-// Only YAML's own comments are comments: a shell's are part of the text.
+// Only YAML's comments are comments: a shell's are part of the text.
 TEST_CASE("a comment at the end of a setup stays in it", "[hardware][rewrite]") {
   const auto text = kCluster + "        # that is all\n";
   REQUIRE(parsed(text).partitions[0].slurm.setup == "module purge\n# that is all\n");
@@ -160,7 +160,7 @@ TEST_CASE("what is written reads back as it was, to five digits", "[hardware][re
   CHECK(read.seen.tokens.low == 512);
   CHECK(read.seen.settings == first.seen.settings);
   CHECK(read.seen.of_stack == first.seen.of_stack);
-  // What was read can be written again, to the byte.
+  // A file that was read is written unchanged, to the byte.
   CHECK(rewritten(text, "small", read) == text);
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a partition that is not there is an error", "[hardware][rewrite]") {
   }
 }
 
-// A file of stacks: factors and what they are from change, the rest stays.
+// A file of stacks: factors and their origin change, the rest stays.
 TEST_CASE("a stack's factors are replaced in its file", "[hardware][rewrite][stack]") {
   const std::string head = "# the software\nsome-2022:\n  doc: some\n  date: \"2022-01\"\n";
   const std::string tail = "\nother-2023:\n  # another one\n  date: \"2023\"\n";

@@ -81,8 +81,8 @@ TEST_CASE("every shipped number says what kind of number it is", "[hardware][shi
     }
 }
 
-// A constant at a bound stands for something that the form lacks. No product of published runs held
-// 0.9 of a datasheet's peak over a step.
+// A constant at its bound compensates for something that the formula lacks. No product of published
+// runs reached 0.9 of a datasheet's peak over a step.
 TEST_CASE("no fitted constant rests at its bound", "[hardware][shipped]") {
   const auto check = [](const auto& owner, const std::map<std::string, plan::Constant>& fitted) {
     for (const auto& [name, constant] : fitted) {
@@ -163,7 +163,7 @@ TEST_CASE("the GPUs have the numbers of their datasheets", "[hardware][shipped]"
   }
 }
 
-// As the driver names them.
+// The names that the driver uses.
 TEST_CASE("a device's own name leads to its entry", "[hardware][shipped]") {
   const auto gpus = load_gpus({kExperiments / "gpus.yaml"});
   REQUIRE(gpus);

@@ -77,7 +77,7 @@ inline Result<plan::Cluster> cluster(const std::string& text) {
   return parse_cluster(text, "toy.yaml", gpus());
 }
 
-// What is said about the toy cluster after one change.
+// The messages about the toy cluster after one change.
 inline std::string complaint(const std::string& from, const std::string& to) {
   const auto read = cluster(replaced(kCluster, from, to));
   return read ? "" : text(read.error());

@@ -126,7 +126,8 @@ TEST_CASE("the host's own values are not bounded", "[lua]") {
   Sandbox sandbox({.memory = 4 << 20});
   sandbox.state()["big"] = std::string(64 << 20, 'x');
   auto length = sandbox.run("return #big", "script.lua");
-  // Too much is alive from the start, which the first hook would tell; a short script ends before.
+  // Too much memory is in use from the start, which the first hook would detect; a short script
+  // ends before.
   REQUIRE(length);
   CHECK(length->as<int>() == 64 << 20);
 }

@@ -10,7 +10,7 @@ struct Catch::StringMaker<orch::Error> {
 
 namespace orch::lua {
 
-// What the script returns, as text.
+// The script's result, as text.
 inline std::string result_of(const std::string& script) {
   Sandbox sandbox;
   auto result = sandbox.run(script, "script.lua");
@@ -19,7 +19,7 @@ inline std::string result_of(const std::string& script) {
   return result->as<std::string>();
 }
 
-// The one error of a script that must fail.
+// The only error of a script that must fail.
 inline Error error_of(const std::string& script, Limits limits = {},
                       const std::string& name = "script.lua") {
   Sandbox sandbox(limits);

@@ -74,7 +74,7 @@ TEST_CASE("times and tokens tell what a line does not", "[collect][events]") {
   REQUIRE(progress);
   CHECK(progress->measured.step_seconds->value == Approx(2));
   CHECK(progress->measured.tokens_per_second == Approx(200));
-  // A clock that goes back, and steps done again after a rollback, tell nothing.
+  // A clock that goes back, and steps repeated after a rollback, give no rates.
   const auto odd = progress_of(step(10, R"(,"time":1000,"tokens":50)") +
                                step(9, R"(,"time":1010,"tokens":40)") + step(11, R"(,"time":900)"));
   REQUIRE(odd);
@@ -140,7 +140,7 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
   CHECK(progress->measured.steps == 1006);
   CHECK(progress->measured.step_seconds->value ==
         2);  // none is dropped: they are not the first of the attempt
-  // Other events after the last step, more than are usually looked at.
+  // Other events after the last step, more than are usually read.
   {
     std::ofstream more(file, std::ios::app);
     for (int i = 0; i < 20'000; ++i)
@@ -150,7 +150,7 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
   progress = read_progress(place.root(), 0);
   REQUIRE(progress);
   CHECK(progress->measured.steps == 1006);
-  // And more than are ever looked at.
+  // And more than are ever read.
   {
     std::ofstream more(file, std::ios::app);
     more << std::string(5 << 20, 'x') << "\n";

@@ -6,7 +6,7 @@
 namespace orch::events {
 namespace {
 
-// Attempts of a run that are gone with the test.
+// Attempts of a run, removed after the test.
 struct Attempts : Place {
   void add(const std::string& events) {
     const auto number = std::to_string(list.size() + 1);
@@ -41,7 +41,7 @@ TEST_CASE("all attempts of a run are one history, and the later one of a repeate
   CHECK(measured.resumes == std::vector<std::int64_t>{6});
   CHECK(measured.repeated_steps == 3);  // 6, 7 and 8
   REQUIRE(measured.losses.size() == 12);
-  CHECK(measured.losses[5].loss == 14);  // of step 6, as the second attempt did it
+  CHECK(measured.losses[5].loss == 14);  // that of the second attempt's step 6
   CHECK(measured.losses[5].tokens == 600);
   CHECK(measured.last_loss == 8.0);
   CHECK(measured.peak_memory_bytes == 1012.0);

@@ -25,7 +25,7 @@ std::string failed(const std::string& kind, const std::string& message) {
 TEST_CASE("bytes of a step are the growth of the attempt's count", "[collect][events]") {
   const Place place;
   std::string events;
-  for (int i = 11; i <= 20; ++i)  // resumed: the count begins anew, the steps do not
+  for (int i = 11; i <= 20; ++i)  // resumed: the count begins again, the steps do not
     events += step(i, R"(,"communicated_bytes":)" + std::to_string(1000 * (i - 10)));
   place.file("events.jsonl", events);
   CHECK(read_progress(place.root(), 0)->measured.stated.at("communicated_bytes") == 1000);
@@ -106,7 +106,7 @@ TEST_CASE("a trainer that knows why it failed is believed", "[collect][events]")
   CHECK(confession_of(failed("gpu_memory", "a")).failure == Failure::gpu_memory);
   CHECK(confession_of(failed("bad_exit", "a")).failure == Failure::bad_exit);
   CHECK(confession_of(failed("something new", "a")).failure == Failure::bad_exit);
-  // No trainer knows these of itself.
+  // A trainer cannot detect these itself.
   for (const auto* kind : {"preempted", "timeout", "hang", "lost", "refused", "none"})
     CHECK(confession_of(failed(kind, "a")).failure == Failure::bad_exit);
   CHECK(confession_of(step(3, "")).failure == Failure::none);

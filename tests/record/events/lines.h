@@ -4,7 +4,7 @@
 
 namespace orch::events {
 
-// A line of events.jsonl: {"event":"step","step":7, and what else it says.
+// A line of events.jsonl: {"event":"step","step":7, and the rest.
 inline std::string step(int number, const std::string& rest) {
   return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
 }

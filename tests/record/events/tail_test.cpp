@@ -61,7 +61,7 @@ TEST_CASE("a log of 10 GB comes in pieces", "[collect][tail]") {
   fs::resize_file(file, std::uintmax_t{10} << 30);
   std::ofstream(file, std::ios::app) << "\none\ntwo\n";
   CHECK(Tail(file, 2).next().text == "one\ntwo\n");
-  auto chunk = Tail(file, 100).next();  // a line without end is not looked for for ever
+  auto chunk = Tail(file, 100).next();  // the search for a line end is limited
   CHECK(chunk.text.size() <= 4 << 20);
   CHECK(chunk.more);
   chunk = Tail(file, -1).next();

@@ -30,7 +30,7 @@ TEST_CASE("a log that failed has failed in a table, too, and keeps its time", "[
   const std::string end = "srun: error: node07: task 3: Exited with exit code 1";
   const auto record = through_a_table(kSteps + end + "\n");
   CHECK(record.state == record::State::failed);
-  CHECK(record.failure == record::Failure::none);  // a table does not say which
+  CHECK(record.failure == record::Failure::none);  // a table does not contain it
   CHECK(record.notes == end);
   REQUIRE(record.measured.step_seconds);
   CHECK(record.measured.step_seconds->value == 1);

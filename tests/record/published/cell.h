@@ -8,7 +8,7 @@
 #include "core/record/published/columns.h"
 #include "core/record/published/said.h"
 
-// A cell of a row by the name of its column, whatever the column allows: cell(row, "tp") = 8.
+// A cell of a row by the name of its column, without the column's checks: cell(row, "tp") = 8.
 namespace orch::published {
 
 using record::Record;

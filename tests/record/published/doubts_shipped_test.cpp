@@ -3,8 +3,8 @@
 #include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 
-// What is wrong in the five published sources was found by people, one row at a time; the checks
-// have to find what follows from the row itself without being told, and nothing else.
+// The errors in the five published sources were found by people, one row at a time; the checks have
+// to find those that follow from the row itself, and no others.
 namespace orch::published {
 namespace {
 
@@ -24,7 +24,7 @@ std::vector<Record> all_rows(const std::vector<Habit>& habits = {}) {
   return rows;
 }
 
-// Dense half-precision rates and memory, of the makers' datasheets.
+// Dense half-precision rates and memory, from the makers' datasheets.
 std::optional<GpuFacts> datasheet(const Record& row) {
   static const std::map<std::string, GpuFacts> kGpus{
       {"v100-16g", {125, 16}}, {"v100-32g", {125, 32}}, {"a100-80g", {312, 80}},
@@ -54,7 +54,7 @@ std::string reasons(const std::string& id) {
   return out;
 }
 
-// Every suspect row whose fault follows from arithmetic.
+// Every suspect row whose error follows from arithmetic.
 const Kinds kFaults{
     {"jz-v100-0005", {"batch"}},      // 1 x 4 x 4 is not 4
     {"jz-v100-0011", {"topology"}},   // 1 x 4 x 8 is not 16, and four more like it

@@ -10,7 +10,7 @@ std::optional<GpuFacts> a100(const Record&) { return GpuFacts{312, 80}; }
 
 std::vector<record::Doubt> of(const Record& row) { return doubts({row}, a100).front(); }
 
-// "kind: reason" of each doubt of a row, one below the other.
+// "kind: reason" for each doubt of a row, one per line.
 std::string words(const std::vector<record::Doubt>& doubts) {
   std::string out;
   for (const auto& doubt : doubts) out += doubt.kind + ": " + doubt.reason + "\n";
@@ -19,7 +19,7 @@ std::string words(const std::vector<record::Doubt>& doubts) {
 
 std::string words(const Record& row) { return words(of(row)); }
 
-// Of the published row of test::row() with changes; each with a name of its own.
+// Copies of the published row of test::row() with changes; each with its own name.
 struct Table {
   std::vector<Record> rows;
 
@@ -96,7 +96,7 @@ TEST_CASE("uneven stages run, empty ones do not", "[measured][doubts]") {
   cell(row, "pp") = 12;
   cell(row, "layers") = 78;
   CHECK(words(row).empty());
-  cell(row, "layers") = 10;  // the embeddings on two stages of their own
+  cell(row, "layers") = 10;  // the embeddings have their own two stages
   CHECK(words(row).empty());
   cell(row, "layers") = 9;
   CHECK(words(row) == "topology: 9 layers cannot fill 12 pipeline stages\n");
@@ -151,7 +151,7 @@ TEST_CASE("TFLOPs by a formula that nobody knows are only doubted when far off",
   CHECK(words(row).empty());
   cell(row, "tflops_per_gpu") = 230;
   CHECK(has(words(row), "by any way to count, the row says 230"));
-  cell(row, "params_b") = 900;  // a mixture of experts: our formulas are not made for it
+  cell(row, "params_b") = 900;  // a mixture of experts: our formulas do not apply
   CHECK(words(row).empty());
 }
 
@@ -212,7 +212,8 @@ TEST_CASE("other architectures have other sizes", "[measured][doubts]") {
   cell(wide, "vocab") = 256000;
   cell(wide, "params_b") = 8.54;
   CHECK(words(wide).empty());
-  cell(wide, "params_b") = 1.5;  // less than attention and usual feed-forward layers have: 3.2
+  cell(wide, "params_b") = 1.5;  // less than the minimum with attention and usual feed-forward
+                                 // layers: 3.2
   CHECK(has(words(wide), "size: 28 layers of width 3072 are 3.2B"));
 }
 
@@ -223,7 +224,7 @@ TEST_CASE("a shape that is far too small for its parameters is doubted", "[measu
   cell(row, "vocab") = 50257;
   cell(row, "params_b") = 25;
   CHECK(has(words(row), "size: 12 layers of width 768 are 0.1B"));
-  cell(row, "params_b") = 2;  // a mixture of experts may be so large
+  cell(row, "params_b") = 2;  // a mixture of experts may be this large
   CHECK(words(row).empty());
 }
 

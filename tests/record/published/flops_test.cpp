@@ -66,7 +66,7 @@ TEST_CASE("rows with a time tell which parameters their source counts", "[measur
   auto open = log;
   cell(open, "step_time_s").reset();
   CHECK(Peers({log, open}).counted(open) == Counted::without_embeddings);
-  // Called 48B, whatever its layers come to: 8*48e9*1024*1024/(129*64) = 48.77 TFLOPs.
+  // Called 48B, whatever its layers have: 8*48e9*1024*1024/(129*64) = 48.77 TFLOPs.
   CHECK(Peers({timed(48, 64, 8192, 64, 1024, 1024, 129, 48.7)}).counted(log) == Counted::stated);
   CHECK(Peers({open}).counted(open) == Counted::stated);
 }

@@ -1,4 +1,4 @@
-// Which model a row trained, and with what.
+// The model of a row, and the software that trained it.
 #include "core/record/published/sizes.h"
 #include "tests/record/published/support.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("what a row calls its model is what it is", "[measured][kind]") {
   CHECK_FALSE(nemotron.tied);
   cell(other, "family") = "";
   CHECK(one(other).run.model == nemotron);
-  other.set("family", "no such one");  // told by the column; nothing falls over it
+  other.set("family", "no such one");  // the column reports it; nothing crashes
   CHECK(shaped(other, usual_sizes(1e9, 50257, 1, 1)).family == "gpt");
   CHECK(one(row()).run.model.family == "gpt");
 }
@@ -75,7 +75,7 @@ TEST_CASE("a model of which only the parameters are known is as usual", "[measur
   const auto sample = one(bare);
   CHECK(sample.run.model.params() == Approx(175e9).epsilon(0.06));
   CHECK(assumes(sample, "as usual for 175B parameters"));
-  cell(bare, "tp").reset();  // and nobody knows how it was shared
+  cell(bare, "tp").reset();  // and its layout is unknown
   CHECK(has(reason(bare), "layers: not given"));
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("a row of an A100 that says nothing of flash attention had none", "[me
 
 TEST_CASE("a row has a stack that is known, and without a date the newest", "[measured][samples]") {
   auto undated = row();
-  cell(undated, "framework") = "megatron";  // megatron-lm-2021 and megatron-core-2025 answer to it
+  cell(undated, "framework") = "megatron";  // the name of megatron-lm-2021 and megatron-core-2025
   CHECK(one(undated).run.stack == "megatron-lm-2021");
   undated.origin.date.clear();
   CHECK(one(undated).run.stack == "megatron-core-2025");
@@ -55,7 +55,7 @@ TEST_CASE("a row has a stack that is known, and without a date the newest", "[me
             "'megatron-lm-2021'?"));
 }
 
-// DeepSeek-V3: 671B parameters, 37B of them for a token.
+// DeepSeek-V3: 671B parameters, 37B of them used per token.
 TEST_CASE("a row says all of a mixture", "[measured][samples]") {
   auto mixture = row();
   mixture.origin.date = "2025-06";
@@ -115,13 +115,13 @@ TEST_CASE("a mixture's layers can be those of GPT-2", "[measured][samples]") {
     REQUIRE(set_cell(mixture, name, value));
   const auto& model = one(mixture).run.model;
   CHECK(model.family == "moe");
-  // Of each layer eight experts with two matrices and their biases.
+  // Each layer has eight experts with two matrices and their biases.
   CHECK_FALSE(model.swiglu);
   CHECK(model.bias);
   const double attention = 4 * 512.0 * 512 + 4 * 512, router = 8 * 512, norms = 4 * 512;
   const double experts = 8 * (2 * 512.0 * 2048 + 2048 + 512);
-  const double ends =
-      2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both tables of words, positions, the last norm
+  const double ends = 2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both vocabulary matrices,
+                                                                 // positions, the last norm
   CHECK(model.params() == Approx(12 * (attention + router + norms + experts) + ends).epsilon(1e-4));
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("a row that says nothing is skipped", "[measured][samples]") {
   cell(empty, "step_time_s").reset();
   cell(empty, "tflops_per_gpu").reset();
   cell(empty, "mem_gb").reset();
-  CHECK(one(empty).status == "ok");  // that it ran is something
+  CHECK(one(empty).status == "ok");  // that it ran is a fact
   cell(empty, "status") = "hang";
   CHECK(has(reason(empty), "it hung"));
   cell(empty, "status") = "";
@@ -373,7 +373,7 @@ TEST_CASE("a site that is none of ours is served by the cluster asked for", "[me
   CHECK(has(reason(other), "site: no cluster 'selene'; name a cluster with --cluster"));
   CHECK(one(other, "dgx-a100").run.cluster->name == "dgx-a100");
   CHECK(assumes(one(other, "dgx-a100"), "site dgx-a100"));
-  CHECK(one(row(), "dgx-a100").run.cluster->name == "jean-zay");  // its own is known
+  CHECK(one(row(), "dgx-a100").run.cluster->name == "jean-zay");  // its own cluster is known
   cell(other, "site") = "jean-zey";
   CHECK(has(reason(other), "did you mean 'jean-zay'?"));
   cell(other, "site") = "";
@@ -446,7 +446,7 @@ TEST_CASE("more nodes than the site has are no reason: it was run", "[measured][
   cell(large, "gpus") = 3840;
   cell(large, "gbs") = 20480;
   CHECK(one(large).run.nodes == 480);
-  auto odd = row();  // nor are nodes that are not full
+  auto odd = row();  // nor are partly used nodes
   cell(odd, "tp") = cell(odd, "pp") = 1;
   cell(odd, "dp") = cell(odd, "gpus") = 12;
   cell(odd, "layers") = 2;
@@ -488,7 +488,7 @@ TEST_CASE("a missing width is solved with the other rows of the table", "[measur
   REQUIRE(made.samples.size() == 5);
   for (const auto& sample : made.samples) {
     CHECK(sample.run.cluster->name == "intel-pvc");
-    // Published analysis: all rows agree for a width of 25395 to 25554 only.
+    // Published analysis: all rows agree only for a width of 25395 to 25554.
     CHECK(sample.run.model.hidden >= 25395);
     CHECK(sample.run.model.hidden <= 25554);
     CHECK(sample.run.model.heads % 12 == 0);

@@ -95,7 +95,7 @@ TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
   row("oom", plan::Fit::oom, std::nullopt, 90e9);  // a hit
   row("oom", plan::Fit::tight, std::nullopt, 79e9);
   row("oom", plan::Fit::fits, std::nullopt, 24e9);
-  row("hang", plan::Fit::oom, std::nullopt, 90e9);  // nobody knows
+  row("hang", plan::Fit::oom, std::nullopt, 90e9);  // unknown
   const auto score = score_table(w.rows());
   CHECK(score.memory_n == 2);
   CHECK(*score.memory_mape == Approx(7.5));
@@ -106,7 +106,7 @@ TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
 
 TEST_CASE("regret is what following the prediction costs", "[measured][score]") {
   World w;
-  w.add("t", 105, 90);  // the pick: 5 % slower than the best
+  w.add("t", 105, 90);  // the choice: 5 % slower than the best
   w.add("t", 100, 95);
   w.add("t", 120, 130);
   CHECK(*regret(w.rows()) == Approx(5));
@@ -136,7 +136,8 @@ TEST_CASE("only like rows are choices", "[measured][score]") {
   CHECK_FALSE(regret(w.rows()));
   w.sample(3).run.model.layers = 11;  // 10 % more: compared per FLOP
   // 10 layers: 1 + 0.1 + 0.1 = 1.2 times 10; 11: (1.1 + 16000/176000) times 11 = 13.1. Seconds per
-  // FLOP: measured 100/12 against 103/13.1, predicted 100/12 against 97/13.1. The pick is the best.
+  // FLOP: measured 100/12 against 103/13.1, predicted 100/12 against 97/13.1. The choice is the
+  // best.
   CHECK(*regret(w.rows()) == Approx(0).margin(1e-9));
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("a source averages its tables", "[measured][score]") {
   w.add("a", 100, 100);  // in order: Spearman 1, weight 2; regret 0
   w.add("a", 200, 200);
   w.add("a", 300, 300);
-  w.add("b", 100, 220);  // the wrong way round, but two rows are no correlation; regret 100 %
+  w.add("b", 100, 220);  // wrong order, but two rows have no correlation; regret 100 %
   w.add("b", 200, 180);
   w.add("c", 100, 100);  // one row: neither
   const auto scores = score(w.judged, {});

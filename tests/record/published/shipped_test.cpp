@@ -39,8 +39,8 @@ TEST_CASE("other people's words are not shipped", "[measured][shipped]") {
   }
 }
 
-// Times from TFLOPs agree with times that are said, for every row that says both: the formulas are
-// those of the sources.
+// Times from TFLOPs agree with stated times, for every row that has both: the formulas are those of
+// the sources.
 TEST_CASE("published TFLOPs lead back to published times", "[measured][shipped]") {
   std::size_t checked = 0;
   for (const auto& source : kSources) {
@@ -83,7 +83,7 @@ TEST_CASE("unexplained rows exist, and those of the V100 are shown apart", "[mea
   std::size_t apart = 0;
   for (const auto& [id, row] : *odd) {
     CHECK_FALSE(row.reason.empty());
-    if (id.find('*') != std::string::npos) continue;  // tables that are not ours to ship
+    if (id.find('*') != std::string::npos) continue;  // tables that we do not ship
     CHECK(ids.contains(id));
     apart += row.apart;
   }

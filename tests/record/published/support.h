@@ -38,7 +38,7 @@ inline Samples samples(const std::vector<Record>& rows, const std::string& other
                     });
 }
 
-// A row that is whole: the published 72 x 14336 on 384 A100.
+// A complete row: the published 72 x 14336 on 384 A100.
 inline Record row() {
   Record row;
   row.id = "r1";
@@ -74,7 +74,7 @@ inline Record row() {
   return row;
 }
 
-// Over data alone, one sample a GPU.
+// Data parallelism only, one sample per GPU.
 inline void lay_flat(Record& record) {
   cell(record, "tp") = cell(record, "pp") = 1;
   cell(record, "dp") = 384;

@@ -4,7 +4,7 @@
 #include "core/record/statistics/interval.h"
 #include "tests/test.h"
 
-// How often 95 % limits hold the truth, counted on samples whose truth is known.
+// How often 95 % limits contain the true value, counted on samples with a known one.
 namespace orch::statistics {
 namespace {
 

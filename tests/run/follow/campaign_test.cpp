@@ -120,7 +120,7 @@ TEST_CASE("a job without a trace is lost only after a while, and then due") {
   one.place.clock.time += 59;
   one.look();
   CHECK(one.campaign.due().empty());
-  // Its file comes at last.
+  // Its file arrives late.
   one.script_says(1, "finished");
   one.look();
   CHECK(one.view().record.state == State::finished);
@@ -156,7 +156,7 @@ TEST_CASE("an attempt of long ago, by hand, says nothing of the job of today") {
   REQUIRE(campaign.forget_failures({0}));
   Submitter submitter(campaign);
   REQUIRE(submitter.submit(campaign.due()));
-  place.slurm.facts.clear();  // and SLURM forgot it
+  place.slurm.facts.clear();  // and SLURM forgot the job
   campaign.refresh();
   CHECK(campaign.runs()[0].record.failure == Failure::lost);
 }
@@ -164,7 +164,7 @@ TEST_CASE("an attempt of long ago, by hand, says nothing of the job of today") {
 TEST_CASE("following survives a full disk and says it once") {
   One one;
   fs::create_directories(one.place.root() / "sweep" / one.run /
-                         "state.json");  // nothing can go there
+                         "state.json");  // makes writing impossible
   one.slurm_says("COMPLETED");
   one.script_says(1, "finished");
   CHECK(follow(one.campaign, {}));
@@ -180,7 +180,7 @@ TEST_CASE("a job with the number of an old one is not the old one") {
   one.script_says(1, "running");
   one.look();
   Handed handed;
-  one.place.slurm.next = 100;  // a controller reset: numbers begin again
+  one.place.slurm.next = 100;  // a controller reset: ids begin again
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
   REQUIRE(one.place.slurm.jobs.back().id == "100");
   one.slurm_says("RUNNING");
@@ -253,7 +253,7 @@ TEST_CASE("a scheduler is silent for as long as it is, whoever else answers") {
   auto world = place.world();
   world.local = &local;
   place.add_run(1);
-  place.add_run(2, 0);  // without a job script: here
+  place.add_run(2, 0);  // without a job script: on this machine
   Campaign campaign(place.root(), "sweep", world, {});
   place.submit_all(campaign);
   REQUIRE(place.slurm.jobs.size() == 1);
@@ -292,7 +292,7 @@ TEST_CASE("the phases of a ramp-up make one run") {
   campaign.refresh();
   CHECK(campaign.runs()[0].record.state == State::pending);
   CHECK(campaign.runs()[0].phase == 2);
-  // The second fails for good: only it is submitted again.
+  // The second fails permanently: only it is submitted again.
   place.slurm.facts[{second, 0}] = FakeExecutor::fact("NODE_FAIL", "", "101");
   place.status(run, 2, "running", second, 2);
   Handed handed;

@@ -25,7 +25,7 @@ class FakeClock : public Clock {
   std::function<void()> on_sleep;
 };
 
-// A scheduler in memory: takes what it is told to take, and says what it is told to say.
+// A scheduler in memory: accepts and reports what the test defines.
 class FakeExecutor : public launch::Executor {
  public:
   struct Job {
@@ -133,7 +133,7 @@ class Place : public ::Place {
             fmt::format("#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH {}\necho\n", id, words));
     return id;
   }
-  // What a job script says of itself.
+  // The job script's report.
   void status(const std::string& run, int attempt, const std::string& state,
               const std::string& submission, int phase = 1, const std::string& message = "") const {
     const auto end = state == "running" ? "null" : "\"2023-11-14T23:13:20Z\"";
@@ -163,7 +163,7 @@ class Place : public ::Place {
     return out;
   }
 
-  // As orch run does: asks for all runs and submits what is due.
+  // Like orch run: requests all runs and submits what is due.
   Handed submit_all(Campaign& campaign, bool expect_ok = true) {
     REQUIRE(campaign.begin(FileLock::Wait::yes));
     std::vector<std::size_t> all;
@@ -176,7 +176,7 @@ class Place : public ::Place {
     return submitter.handed();
   }
 
-  // As if orch had died before it noted the answers.
+  // As if orch had been killed before it recorded the answers.
   void forget_answers() const {
     for (const auto& entry : fs::directory_iterator(root() / "sweep/submissions")) {
       fs::remove(entry.path() / "job");
@@ -188,7 +188,7 @@ class Place : public ::Place {
   FakeExecutor slurm;
   std::vector<std::string> said;
   bool interrupted = false;
-  // What the log of an attempt without events says.
+  // The progress in the log of an attempt without events.
   std::optional<record::Progress> log;
   record::Confession log_says;
 };

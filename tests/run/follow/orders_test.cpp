@@ -22,7 +22,7 @@ TEST_CASE("a transient failure is tried again so many times and no more") {
   }
   CHECK(one.campaign.due().empty());
   CHECK(one.place.slurm.jobs.size() == 3);
-  // A user's word gives it all its tries anew.
+  // After the user's retry all tries are available again.
   REQUIRE(one.campaign.begin(FileLock::Wait::yes));
   REQUIRE(one.campaign.forget_failures({0}));
   CHECK(one.campaign.due().size() == 1);
@@ -238,7 +238,7 @@ struct Hang : One {
   }
 };
 
-// Neither the scheduler nor the job's script has said anything of it yet.
+// The cancelled hang, before the scheduler or the job's script has reported an end.
 struct CancelledHang : Hang {
   CancelledHang() { cancel(); }
 };
@@ -317,7 +317,7 @@ TEST_CASE("a hang that ends well is finished, and one that a user cancels too is
 
 TEST_CASE("a hang that orch could not cancel is over once the run makes steps again") {
   Hang hang;
-  auto other = hang.place.campaign();  // hears of the order only from the disk
+  auto other = hang.place.campaign();  // knows the order only from the disk
   REQUIRE(other.open());
   other.refresh();
   hang.place.slurm.cancel_fails = true;

@@ -9,7 +9,7 @@ namespace {
 using Reply = launch::Submitted::Reply;
 using record::State;
 
-// One run is submitted, and orch is killed before it has written down what became of that.
+// One run is submitted, and orch is killed before it has recorded the answer.
 void submit_and_forget(Place& place) {
   place.add_run(1);
   {
@@ -114,8 +114,8 @@ TEST_CASE("what comes when the limit is reached has the place of one that runs")
     place.slurm.facts[{submission, i}].state = "RUNNING";
     place.status(ids[i], 1, "running", submission);
   }
-  CHECK(add_and_submit(4) == "100_0");    // none waits that would take it
-  CHECK(add_and_submit(5) == "100:101");  // the one before does
+  CHECK(add_and_submit(4) == "100_0");    // no waiting task would take the place
+  CHECK(add_and_submit(5) == "100:101");  // the previous one waits
 }
 
 TEST_CASE("a ramp-up under way is waited for to its end") {
@@ -130,7 +130,7 @@ TEST_CASE("a ramp-up under way is waited for to its end") {
   place.submit_all(later);
   const auto& jobs = place.slurm.jobs;
   REQUIRE(jobs.size() == 4);
-  CHECK(jobs[3].after_any == jobs[2].id);  // not the first phase, which the second follows
+  CHECK(jobs[3].after_any == jobs[2].id);  // not of the first phase, which the second follows
 }
 
 TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
@@ -143,7 +143,7 @@ TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
   const auto& jobs = place.slurm.jobs;
   REQUIRE(jobs.size() == 6);
   CHECK(jobs[0].after_any.empty());
-  CHECK(jobs[1].after_any.empty());  // of a ramp-up, whose second phase waits for the first
+  CHECK(jobs[1].after_any.empty());  // a ramp-up, whose second phase waits for the first
   CHECK(jobs[2].after == jobs[1].id);
   CHECK(jobs[3].after_any == jobs[0].id);
   CHECK(jobs[4].after_any == jobs[2].id);
@@ -156,7 +156,8 @@ TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
   place.slurm.room = 5;
   auto campaign = place.campaign();
   const auto handed = place.submit_all(campaign);
-  CHECK(handed.runs == 4);  // 16 and 8 do not go, 4 does; no more is tried at once
+  CHECK(handed.runs == 4);  // 16 and 8 are refused, 4 is accepted; larger sizes are not tried again
+                            // at once
   CHECK(handed.waiting == 12);
   CHECK(campaign.due().size() == 12);
 }
@@ -180,7 +181,7 @@ TEST_CASE("a controller that comes back is waited for") {
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).runs == 1);
   CHECK(place.slurm.jobs.size() == 1);
-  CHECK(campaign.ledger().all().size() == 3);  // two were taken back
+  CHECK(campaign.ledger().all().size() == 3);  // two were removed again
   REQUIRE(campaign.open());
   CHECK(campaign.ledger().all().size() == 1);
 }
@@ -206,7 +207,7 @@ TEST_CASE("a call without an answer is looked up before it is made again") {
     place.slurm.took_it = took_it;
     auto campaign = place.campaign();
     CHECK(place.submit_all(campaign).runs == 1);
-    CHECK(place.slurm.jobs.size() == 1);  // once, whether or not the first call was taken
+    CHECK(place.slurm.jobs.size() == 1);  // once, whether or not the first call was accepted
     CHECK(place.slurm.finds >= 1);
   }
 }
@@ -365,7 +366,7 @@ TEST_CASE("what is submitted is summed up, and what was changed since is refused
     REQUIRE(later.begin(FileLock::Wait::yes));
     REQUIRE(later.due().size() == 1);
     auto status = Submitter(later).submit(later.due());
-    CHECK(later.due().empty());  // who follows goes on with the others
+    CHECK(later.due().empty());  // following continues with the others
     return status;
   };
   for (const auto* changed : {"job.sbatch", "start"}) {
@@ -405,7 +406,8 @@ TEST_CASE("what another user owns is neither believed nor submitted, unless trus
   CHECK(troubles[0].place.ends_with(theirs));
   CHECK(troubles[0].fact == "belongs to another user (uid 1234, you are 0)");
   CHECK(troubles[0].fix.find("--trust") != std::string::npos);
-  CHECK(place.submit_all(campaign, false).runs == 1);  // the other has a script of theirs
+  CHECK(place.submit_all(campaign, false).runs == 1);  // the other run's script was changed by
+                                                       // another user
   CHECK(place.slurm.jobs.back().runs == std::vector{ours});
 
   Options trusting;

@@ -85,7 +85,7 @@ TEST_CASE("a task whose script was changed since it was submitted does not run i
   CHECK(other.code == 1);
   CHECK(other.out.empty());
   CHECK(other.err.find("job.sbatch changed since it was submitted") != std::string::npos);
-  // A node that cannot tell does not run it either.
+  // A node without sha256sum does not run it either.
   const auto unknown =
       run(orch::sha256("echo trains\n"), "sha256sum() { return 127; }; export -f sha256sum; ");
   CHECK(unknown.code == 1);

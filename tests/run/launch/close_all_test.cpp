@@ -14,7 +14,7 @@
 
 namespace {
 
-// Of this process on: the kernel answers close_range as one before 5.9 does.
+// In this process the kernel answers close_range like one before 5.9.
 bool forget_close_range() {
   std::array<sock_filter, 4> program{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -31,7 +31,7 @@ bool forget_close_range() {
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 bool closes_on_exec(int fd) { return ::fcntl(fd, F_GETFD) == FD_CLOEXEC; }
 
-// As a child: 0, or the number of what is wrong. 9: this kernel takes no filter.
+// Runs in a child: 0, or the number of the failed check. 9: this kernel does not accept the filter.
 int look(bool old_kernel) {
   for (const int fd : {20, 21, 22, 300}) ::dup2(STDERR_FILENO, fd);
   if (old_kernel && !forget_close_range()) return 9;

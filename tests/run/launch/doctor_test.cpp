@@ -27,7 +27,7 @@ const Check* find(const std::vector<Check>& checks, const std::string& what) {
   return nullptr;
 }
 
-// A PATH with these programs only.
+// A PATH with only these programs.
 class OnlyPrograms {
  public:
   OnlyPrograms(const fs::path& folder, const std::vector<std::string>& names)
@@ -68,14 +68,14 @@ TEST_CASE("the doctor says what each thing is and what to do next", "[launch][do
   }
   CHECK(find(checks, "trainer ddp")->state == Check::State::ok);
   CHECK(find(checks, "trainer nothere")->state == Check::State::missing);
-  // What it advises can be done: the preset and the script are there.
+  // Its advice works: the preset and the script exist.
   const auto advice = find(checks, "trainer zero3")->how_to_get;
   CHECK(advice.find("cmake --build --preset cpu --target orch-train-zero3") != std::string::npos);
   const fs::path clone = ORCH_SOURCE_DIR;
   CHECK(test::slurp(clone / "CMakePresets.json").find("\"name\": \"cpu\"") != std::string::npos);
   CHECK(advice.find("backends/build cuda") != std::string::npos);
   CHECK(fs::exists(clone / "backends/build"));
-  // No program is built that has no sources, and nothing where there are none.
+  // A trainer without sources cannot be built, and no advice is given where there are none.
   const auto foreign = find(checks, "trainer nothere")->how_to_get;
   CHECK(foreign.find("--target") == std::string::npos);
   CHECK(foreign.find("framework = ") != std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("the doctor says what each thing is and what to do next", "[launch][do
   CHECK(find(checks, "locks there")->state == Check::State::ok);
   CHECK(find(checks, "clock there")->state == Check::State::ok);
   CHECK(find(checks, "disk of " + experiment.folder().string()) != nullptr);
-  // It left nothing behind, and made no folder.
+  // It left no file and created no folder.
   CHECK_FALSE(fs::exists(experiment.folder() / "deep"));
   for (const auto& entry : fs::directory_iterator(experiment.folder()))
     CHECK(entry.path().filename() == "submissions");

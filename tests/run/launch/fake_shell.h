@@ -14,7 +14,7 @@
 namespace orch {
 
 // Records the commands and plays scripted replies, by program: those given with once() first, in
-// order, then the one given with always(). A program without any cannot be started.
+// order, then the one given with always(). A program without replies cannot be started.
 class FakeShell : public Shell {
  public:
   std::vector<Command> commands;
@@ -23,7 +23,7 @@ class FakeShell : public Shell {
   void once(const std::string& program, Output output) {
     once_[program].push_back(std::move(output));
   }
-  // What happens while the program runs.
+  // Called while the program runs.
   std::function<void(const Command&)> during;
 
   Result<Output> run(const Command& command) override {
@@ -57,7 +57,7 @@ class FakeShell : public Shell {
   std::map<std::string, Output> always_;
 };
 
-// Time passes only when someone sleeps.
+// Time passes only during sleep.
 class FakeClock : public Clock {
  public:
   double time = 1'800'000'000;

@@ -57,7 +57,7 @@ TEST_CASE("a recording keeps the last 256 collectives", "[flight]") {
   flight::Recorder recorder(folder.root().string(), 0);
   REQUIRE(recorder.is_open());
   for (int i = 0; i < 1000; ++i) recorder.end(recorder.begin("broadcast", "world", 1));
-  recorder.end(1);  // long overwritten: no harm to the one that has its place
+  recorder.end(1);  // overwritten long ago: the entry in its place is not changed
   const auto recording = flight::read(folder.file(0));
   REQUIRE(recording);
   CHECK(recording->last == 1000);
@@ -71,10 +71,10 @@ TEST_CASE("what is read while it is written is whole", "[flight]") {
   flight::Recorder recorder(folder.root().string(), 0);
   std::atomic<bool> stop = false;
   std::thread writer([&] {
-    // The bytes and the name say the same number, so a mixture of two shows.
+    // The bytes and the name contain the same number, so a mixture of two is detected.
     for (std::uint64_t i = 1; !stop; ++i) {
       recorder.end(recorder.begin(std::to_string(i), "world", i));
-      if (i % 100 == 0) ::usleep(50);  // else the ring turns between two looks, and none is left
+      if (i % 100 == 0) ::usleep(50);  // otherwise the ring is overwritten between two reads
     }
   });
   std::size_t seen = 0;
@@ -115,7 +115,7 @@ TEST_CASE("rubbish is not a recording, and damaged slots are left out", "[flight
       bad[at] = static_cast<char>(random());
     std::ofstream(folder.file(0), std::ios::binary) << bad;
     const auto recording = flight::read(folder.file(0));
-    CHECK(recording.has_value() == (i % 2 == 1));  // with its head alone it is one
+    CHECK(recording.has_value() == (i % 2 == 1));  // valid as soon as its header is complete
     if (recording) CHECK(recording->collectives.empty());
   }
 }

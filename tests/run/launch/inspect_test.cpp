@@ -15,7 +15,7 @@ using test::PlainShell;
 
 namespace {
 
-// Notes what it was asked, and answers what it was told.
+// Records its commands, and returns a defined answer.
 class RecordingShell : public Shell {
  public:
   Result<Output> run(const Command& command) override {
@@ -27,7 +27,7 @@ class RecordingShell : public Shell {
 };
 
 struct Rank {
-  int begun;           // collectives, the last of which
+  int begun;           // number of collectives, the last of which
   const char* kind;    // is this one
   bool inside = true;  // and not ended
   const char* group = "data";

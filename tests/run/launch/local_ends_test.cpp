@@ -1,4 +1,4 @@
-// How local runs end when they do not simply finish.
+// How local runs end other than by finishing.
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ using test::slurp;
 
 namespace {
 
-// A trainer that saves when it is told to.
+// A trainer that saves on request.
 constexpr auto kSaves = "trap 'echo saved; : >\"$attempt/saved.$RANK\"; exit 0' USR1; train";
 
 nlohmann::json written_status(const fs::path& run) {
@@ -138,7 +138,7 @@ TEST_CASE("before the time limit a run saves and stops", "[launch][local]") {
   LocalExperiment::Job job;
   job.ranks = 2;
   job.time = "00:10:00";
-  job.signal_seconds = 592;  // when even slow ranks can hear it
+  job.signal_seconds = 592;  // early enough that even slow ranks receive it
   const auto run = experiment.add_run("a", kSaves, job);
   experiment.submit("0001-s", {"a"});
   const auto fact = experiment.wait("0001-s");
@@ -243,7 +243,7 @@ TEST_CASE("TERM to the supervisor cancels all", "[launch][local]") {
   CHECK(written_status(run)["state"] == "cancelled");
 }
 
-// As orch cancel and rm -rf do it: the mark is gone before anyone has looked.
+// Like orch cancel and rm -rf: the mark is gone before it was read.
 TEST_CASE("a supervisor whose folder is deleted ends, whether it works or waits",
           "[launch][local]") {
   LocalExperiment experiment;
@@ -293,7 +293,7 @@ TEST_CASE("ranks die with their supervisor, and the run is a node failure", "[la
     CHECK(fact.state == "NODE_FAIL");
     CHECK(fact.reason == "the supervisor is gone");
   }
-  // The next one is not kept out by the lock of the dead.
+  // The next one is not blocked by the lock of a dead one.
   experiment.submit("0002-s", {"b"});
   CHECK(experiment.wait("0002-s").state == "COMPLETED");
 }
@@ -315,7 +315,7 @@ TEST_CASE("lines of ranks stay whole, whatever bytes come between", "[launch][lo
   std::size_t rubbish = 0;
   for (const auto& line : test::lines(run / "attempts/1/stdout.log")) {
     if (line == "2: no line break at all") unbroken = true;
-    if (line.starts_with("3: ")) rubbish += line.size() - 2;  // its line break for its prefix
+    if (line.starts_with("3: ")) rubbish += line.size() - 2;  // its line break replaces its prefix
     for (const std::string rank : {"0", "1"})
       if (line == rank + ": line " + std::to_string(next[rank]) + " of rank " + rank) ++next[rank];
   }

@@ -11,8 +11,8 @@
 
 namespace orch::test {
 
-// An experiment's folder with runs in it, and a local executor on it. Whatever supervisors it
-// started are ended with it.
+// An experiment's folder with runs in it, and a local executor on it. It ends all supervisors that
+// it started.
 class LocalExperiment {
  public:
   explicit LocalExperiment(const std::string& name = "experiment");
@@ -29,14 +29,14 @@ class LocalExperiment {
     std::string setup;
     std::string rampup = "null";
   };
-  // behaviour: what the trainer's bash does.
+  // behaviour: the trainer's bash code.
   fs::path add_run(const std::string& id, const std::string& behaviour, const Job& job);
   fs::path add_run(const std::string& id, const std::string& behaviour, int ranks = 1);
 
   launch::Submitted submit(const std::string& id, const std::vector<std::string>& runs,
                            int lock = -1);
   record::JobFact poll(const std::string& id, std::size_t index = 0);
-  // Polls until it has ended; fails the test after five minutes.
+  // Polls until the task has ended; fails the test after five minutes.
   record::JobFact wait(const std::string& id, std::size_t index = 0);
   record::JobFact wait_for(const std::string& id, std::size_t index, const std::string& state);
 
@@ -52,7 +52,7 @@ class LocalExperiment {
   std::vector<std::pair<record::Submission, pid_t>> submissions_;
 };
 
-// Waits up to five minutes for something; false: in vain.
+// Waits up to five minutes for a condition; false: time is over.
 template <class Condition>
 bool eventually(Condition condition) {
   SystemClock clock;
@@ -64,7 +64,7 @@ bool eventually(Condition condition) {
 std::string slurp(const fs::path& file);
 std::vector<std::string> lines(const fs::path& file);
 
-// Runs programs for real, with no care for time limits.
+// Really runs programs, ignoring time limits.
 class PlainShell : public Shell {
  public:
   Result<Output> run(const Command& command) override;

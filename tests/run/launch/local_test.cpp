@@ -95,7 +95,7 @@ TEST_CASE("local ranks get cores of their own where there are enough", "[launch]
   for (int rank = 0; rank < ranks; ++rank)
     CHECK(slurp(run / "attempts/1" / ("cores." + std::to_string(rank))) ==
           "Cpus_allowed_list:\t" + std::to_string(cores[static_cast<std::size_t>(rank)]) + "\n");
-  // One rank too many: nobody is bound.
+  // With one rank too many, no rank is bound.
   const auto all = slurp(experiment.folder() / "b/attempts/1/cores.0");
   CHECK(slurp(experiment.folder() / "b/attempts/1" / ("cores." + std::to_string(ranks))) == all);
 }
@@ -219,7 +219,7 @@ TEST_CASE("a submission has one supervisor only, and a lost answer is found", "[
   const auto run = experiment.add_run("a", "finish");
   const auto first = experiment.submit("0001-s", {"a"});
   experiment.wait("0001-s");
-  // The answer of the first exists already: the second leaves, and nothing runs twice.
+  // The first one's answer exists already: the second exits, and no run starts twice.
   CHECK(experiment.submit("0001-s", {"a"}).job == first.job);
   CHECK(
       slurp(experiment.submission("0001-s") / "supervisor.log").find("has a supervisor already") !=

@@ -40,7 +40,7 @@ TEST_CASE("GPUs are asked for their use before a run, and for their clock during
           "[launch][local]") {
   FakeShell shell;
   FakeClock clock;
-  // Right after another run: its use is still in the mean, and that of others stays.
+  // Right after another run: its use is still in the mean, and that of other programs stays.
   for (const auto* use :
        {"90, 1900\n50, 1900\n", "60, 210\n60, 210\n", "20, 210\n40, 210\n", "30, 210\n40, 210\n"})
     shell.once("nvidia-smi", {0, use, ""});
@@ -86,7 +86,8 @@ TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {
 TEST_CASE("a local run tells how much of the machine others used, and not its own work",
           "[launch][local]") {
   test::LocalExperiment experiment;
-  // It computes for 0.3 s, writes half a line at last, and says how many ticks that took.
+  // It computes for 0.3 s, writes an incomplete line at the end, and reports how many ticks that
+  // took.
   const auto run = experiment.add_run("a", R"bash(
     until=$((${EPOCHREALTIME/./} + 300000))
     while ((${EPOCHREALTIME/./} < until)); do :; done

@@ -10,7 +10,7 @@ namespace {
 using namespace orch;
 using namespace orch::launch;
 
-// As 22.05.8 printed them.
+// As printed by 22.05.8.
 const Output kConfig{0,
                      "Configuration data as of 2026-11-15T08:00:00\n"
                      "ClusterName             = north\n"
@@ -44,7 +44,7 @@ Errors check(const Ask& ask) {
   return preflight(*facts, {ask}).error();
 }
 
-// The only error there is.
+// The only error.
 Error error_of(const Ask& ask) {
   const auto errors = check(ask);
   INFO(text(errors));

@@ -85,7 +85,7 @@ TEST_CASE("a signal is 128 more", "[launch][shell]") {
 TEST_CASE("one that takes too long is ended, with all that it started", "[launch][shell]") {
   ProcessShell shell;
   auto command = bash("trap '' TERM; sleep 1000 & echo $!; wait; sleep 1000");
-  command.timeout_seconds = 3;  // to say its word, on a busy machine
+  command.timeout_seconds = 3;  // long enough for its output, on a busy machine
   const auto output = shell.run(command);
   REQUIRE(output);
   CHECK(output->timed_out);

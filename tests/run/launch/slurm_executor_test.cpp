@@ -142,7 +142,7 @@ TEST_CASE("one squeue call tells of all submissions, by comment", "[launch][slur
   CHECK(bench.accounting_calls() == 1);
 
   bench.poll({&array, &single});
-  CHECK(bench.accounting_calls() == 1);  // there is none: not asked again
+  CHECK(bench.accounting_calls() == 1);  // there is no accounting: not asked again
 }
 
 TEST_CASE("the end of a task is asked of accounting once, and kept", "[launch][slurm]") {
@@ -190,7 +190,7 @@ TEST_CASE("accounting that lags is asked again, ever less often, then given up",
   for (int second = 0; second < 300; ++second) {
     const auto facts = bench.poll({&ended, &purged});
     CHECK(facts.at({"0001-aa", 0}).state == "FAILED");
-    CHECK_FALSE(facts.contains({"0002-bb", 0}));  // squeue answered, so it does not run
+    CHECK_FALSE(facts.contains({"0002-bb", 0}));  // squeue answered, so it is not running
     bench.clock.sleep(1);
   }
   CHECK(bench.accounting_calls() > 3);
@@ -284,7 +284,7 @@ TEST_CASE("or in accounting, where the controller has forgotten it", "[launch][s
   CHECK(*bench.executor.find(single) == "10");
   bench.shell.once("sacct", {0, stored("10", "COMPLETED", "sbatch --comment=orch:0002-bb"), ""});
   CHECK(*bench.executor.find(single) == std::nullopt);
-  // While the database does not answer, nobody knows.
+  // While the database does not answer, the state is unknown.
   bench.shell.once("sacct", {1, "", "sacct: error: Unable to connect to database\n"});
   CHECK_FALSE(bench.executor.find(single));
   bench.shell.always("sacct", kNoAccounting);

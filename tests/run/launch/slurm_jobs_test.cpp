@@ -7,7 +7,7 @@
 using namespace orch::launch;
 
 TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
-  // As 22.05.8 printed them.
+  // As printed by 22.05.8.
   const auto rows = parse_queue(
       "94|0|CANCELLED|15|0|1794729617|1794729619|0:02|v100-1|1|None|cpu=1,node=1|gres:gpu:2|orch:"
       "9\n"
@@ -28,7 +28,7 @@ TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
   CHECK(rows[0].fact.exit_code == 143);
   CHECK(rows[0].fact.start == 1794729617);
   CHECK(rows[0].fact.end == 1794729619);
-  // The scheduler's hopes are no facts.
+  // The scheduler's expectations are ignored.
   CHECK(rows[1].fact.start == 0);
   CHECK(rows[1].fact.end == 0);
   CHECK(rows[1].fact.reason == "JobArrayTaskLimit");

@@ -43,7 +43,7 @@ TEST_CASE("only a connection that was never made is unreachable", "[launch][slur
   CHECK(submission_failed("Slurm backup controller in standby mode") == Reply::unreachable);
   CHECK(failed("sbatch: fatal: Could not establish a configuration source\n") ==
         Reply::unreachable);
-  // A frozen controller took the job after sbatch had said this.
+  // A frozen controller accepted the job after sbatch had printed this.
   CHECK(submission_failed("Socket timed out on send/recv operation") == Reply::unclear);
   CHECK(submission_failed("Unable to contact slurm controller (receive failure)") ==
         Reply::unclear);

@@ -1,5 +1,5 @@
-// The supervisor as a program of its own, for tests: a submission's folder has the runs in "runs",
-// one per line, and what else to tell the supervisor comes through the environment.
+// The supervisor as a separate program, for tests: a submission's folder has the runs in "runs",
+// one per line, and its options are in the environment.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -22,10 +22,10 @@ int main(int count, char** words) {
   options.trainers = given("TEST_TRAINERS");
   options.lock = given("TEST_LOCK");
   options.memory_limit = std::strtoull(given("TEST_MEMORY").c_str(), nullptr, 10);
-  // Long, for a busy machine; tests in which ranks do not leave have shorter ones.
+  // Long, for a busy machine; tests whose ranks do not exit use shorter ones.
   options.kill_after_seconds = given("TEST_KILL").empty() ? 60 : std::stod(given("TEST_KILL"));
   options.wait_seconds = given("TEST_WAIT").empty() ? 60 : std::stod(given("TEST_WAIT"));
   const int code = orch::launch::supervise(folder, options);
   std::fflush(nullptr);
-  std::_Exit(code);  // under a sanitizer, the search for leaks at an exit takes many seconds
+  std::_Exit(code);  // under a sanitizer, the leak check at exit takes many seconds
 }

@@ -6,7 +6,7 @@
 #include "tests/run/render/run.h"
 
 // Rendered scripts, executed by bash. srun and scontrol are small stand-ins that start the tasks on
-// this machine; what SLURM itself does is not tested here.
+// this machine; SLURM's own behaviour is not tested here.
 namespace orch::render {
 
 using nlohmann::json;
@@ -48,7 +48,7 @@ printf '%s\n' "$*" >>"$FAKE/scontrol.log"
 if [ "$1 $2" = "show hostnames" ]; then printf '%s\n' "${3//,/$'\n'}"; fi
 )bash";
 
-// The trainer: what it does is the text of the file "behaviour".
+// The trainer: it runs the file "behaviour".
 inline const char* const kTrainer = R"bash(#!/bin/bash
 [ "$1" = --run ] && [ "$3" = --attempt ] && [ "$#" = 4 ] || exit 90
 attempt=$4
@@ -59,12 +59,12 @@ finish() { : >"$attempt/finished"; exit 0; }
 . "$FAKE/behaviour"
 )bash";
 
-// Waits to be told to stop; leaves by itself after a minute so that no test hangs.
+// Waits until told to stop; exits by itself after a minute so that no test hangs.
 inline const char* const kPatient =
     "trap 'echo saved; exit 0' USR1\n: >\"$attempt/started.$RANK\"\n"
     "for ((n = 0; n < 1200; n++)); do sleep 0.05; done\nexit 99\n";
 
-// A run folder with a rendered script, and a machine that looks like a job of two nodes.
+// A run folder with a rendered script, and an environment like that of a job with two nodes.
 class Job {
  public:
   explicit Job(const std::string& behaviour, const std::string& name = "run",
@@ -74,7 +74,7 @@ class Job {
     write(fake() / "srun", kSrun, true);
     write(fake() / "scontrol", kScontrol, true);
     write(fake() / "orch-train-megatron", kTrainer, true);
-    // Reports the GPUs of this machine as the test wishes.
+    // Reports the GPUs that the test defines.
     write(fake() / "nvidia-smi",
           "#!/bin/bash\ncount=4\n[ \"$SLURMD_NODENAME\" = \"${FAKE_BAD_NODE:-}\" ] && count=3\n"
           "for ((i = 0; i < count; i++)); do echo \"GPU $i: A100\"; done\n",
@@ -89,7 +89,7 @@ class Job {
   fs::path fake() const { return path().parent_path() / "fake"; }
   fs::path attempt(int number = 1) const { return path() / "attempts" / std::to_string(number); }
 
-  // Bash text around the job; "job" starts it.
+  // Bash code around the job; "job" starts it.
   Finished start(const std::string& around) const {
     return bash(fmt::format(
         "export FAKE={} PATH={}:$PATH SLURM_JOB_ID=123456 SLURM_NNODES=2 "
@@ -103,7 +103,7 @@ class Job {
   }
   Finished run() const { return start("job"); }
 
-  // Starts the job, waits until every rank trains, and does something to it ($pid).
+  // Starts the job, waits until every rank trains, and executes the action ($pid).
   Finished disturb(const std::string& action) const {
     return start(
         "job & pid=$!\nfor r in 0 1 2 3 4 5 6 7; do until_there "

@@ -1,4 +1,5 @@
-// What ends a job before its training is done: signals, stop files, time limits and bad nodes.
+// Events that end a job before its training is done: signals, stop files, time limits and bad
+// nodes.
 
 #include "tests/run/render/execution.h"
 

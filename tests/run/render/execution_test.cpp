@@ -28,7 +28,7 @@ TEST_CASE("a job that trains to its end is finished", "[render][execution]") {
 TEST_CASE("a trainer that leaves with 0 and says nothing is not called finished",
           "[render][execution]") {
   const Job job("exit 0");
-  CHECK(job.run().exit_code == 76);  // no phase that waits for this one begins
+  CHECK(job.run().exit_code == 76);  // no phase that depends on this one begins
   CHECK(job.status()["state"] == "left");
   CHECK(job.status()["exit_code"] == 76);
   CHECK(job.status()["message"] ==
@@ -55,7 +55,7 @@ TEST_CASE("a task that fails is the failure of the job", "[render][execution]") 
 
 TEST_CASE("the code of the task that failed first counts, not of those ended for it",
           "[render][execution]") {
-  // What srun 22.05 prints, and the code it leaves with.
+  // What srun 22.05 prints, and its exit code.
   const Job job(
       "[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Exited with exit code 3' && exit "
       "143\n"
@@ -80,7 +80,7 @@ TEST_CASE("a step that srun cannot make is no failure of the trainer", "[render]
       "Unable to create step for job 7: Memory required by task is not available";
   const auto real = job.fake() / "srun.real";
   fs::rename(job.fake() / "srun", real);
-  // The check of the nodes works; what has ranks does not.
+  // The check of the nodes works; steps with ranks fail.
   write(job.fake() / "srun",
         fmt::format(
             "#!/bin/bash\ncase \"$*\" in *orch-rank*) echo 'srun: error: {}' >&2; exit 1 ;; esac\n"
@@ -103,7 +103,7 @@ TEST_CASE("a job that SLURM starts once more after its end leaves again", "[rend
   CHECK(again.exit_code == 0);
   CHECK(contains(again.output, "job 123456 has finished before"));
   CHECK_FALSE(fs::exists(job.attempt(2)));
-  // Another submission is another training, also where SLURM begins to count anew.
+  // Another submission is another training, even if SLURM's ids begin again.
   CHECK(job.start("export ORCH_SUBMISSION=s2; mkdir -p \"${folder%/*}/submissions/s2\"\njob")
             .exit_code == 9);
 }
@@ -127,7 +127,7 @@ TEST_CASE("a trainer at another place can be named", "[render][execution]") {
   CHECK(job.run().exit_code == 0);
 }
 
-// What decides a result is in the plan: a run is not trained by what happens to be in a shell.
+// The plan defines everything that affects a result, so variables of a shell must not.
 TEST_CASE("a trainer that the run was not planned with is refused", "[render][execution]") {
   const Job job("finish");
   const auto done = job.start("export ORCH_TRAINER=/bin/true\njob");
@@ -153,7 +153,7 @@ TEST_CASE("a folder that was moved is found by where it was submitted from",
   CHECK(submit(moved.string()).exit_code == 0);
   CHECK(read(moved / "attempts/1/status.json").find("\"finished\"") != std::string::npos);
   CHECK_FALSE(fs::exists(job.path() / "attempts"));
-  // Another run's folder is not taken for this one's.
+  // Another run's folder is not accepted.
   write(moved / "run.json", "{\n  \"id\": \"gpt-87654321\"\n}\n");
   const auto astray = submit(moved.string());
   CHECK(astray.exit_code == 1);
@@ -200,7 +200,7 @@ TEST_CASE("a job of a submission that was taken back leaves without a trace",
 }
 
 TEST_CASE("a step that is killed for its memory is told so", "[render][execution]") {
-  // What SLURM 22.05 prints, from JobAcctGather and from a cgroup.
+  // As printed by SLURM 22.05, from JobAcctGather and from a cgroup.
   for (const std::string line :
        {"slurmstepd-node2: error: StepId=2.0 exceeded memory limit (642 > 314), being killed",
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0. Some of your processes"}) {

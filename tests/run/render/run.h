@@ -11,18 +11,18 @@ struct Catch::StringMaker<orch::Error> {
 
 namespace orch::render {
 
-// Two nodes of four GPUs, tp 2, pp 2, dp 2, everything said to SLURM that can be said.
+// Two nodes of four GPUs, tp 2, pp 2, dp 2, with every SLURM option.
 plan::Run two_nodes();
 // The same on eight nodes, where the batch grows from 8 to 32 on fewer nodes first.
 plan::Run ramp_up();
-// One node with nothing said that need not be.
+// One node with only the required values.
 plan::Run bare();
 
 Context context();
 
-// The scripts of a run with the template that is shipped.
+// The scripts of a run with the shipped template.
 std::vector<File> scripts(const plan::Run& run, const Context& where = context());
-// A template's text for two_nodes(), or its only error.
+// The text of a template for two_nodes(), or its only error.
 std::string rendered(const std::string& text);
 Error render_error(const std::string& text);
 
@@ -32,7 +32,7 @@ struct Finished {
 };
 Finished bash(const std::string& script);
 
-// A new folder, removed with all it holds.
+// A new folder, removed with its content.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::string& name = "run");
@@ -47,7 +47,7 @@ void write(const fs::path& path, const std::string& text, bool executable = fals
 std::string read(const fs::path& path);
 bool contains(const std::string& text, const std::string& part);
 
-// Strings that try to get out of a shell word.
+// Strings that try to escape from shell quoting.
 const std::vector<std::string>& hostile_strings();
 
 }  // namespace orch::render

@@ -1,4 +1,4 @@
-// Every point of what a rendered job must contain, read off the text.
+// Every requirement on a rendered job, checked in its text.
 
 #include "core/base/text.h"
 #include "tests/run/render/run.h"
@@ -23,7 +23,7 @@ bool has_line(const std::string& script, const std::string& line) {
                      [&](const auto& candidate) { return trim(candidate) == line; });
 }
 
-// One run for each hostile string, as trainer, place of our trainers and variable.
+// One run for each hostile string, as trainer, trainers' folder and variable.
 std::vector<File> hostile_scripts() {
   std::vector<File> all;
   for (const auto& hostile : hostile_strings()) {

@@ -136,7 +136,7 @@ TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
   const auto read = [&] { return read_live_run(place.root() / "a-1"); };
   check_rubbish(place.file("a-1/estimate.json", kEstimate), read);
   fs::remove(run);
-  REQUIRE_FALSE(read());  // nothing at all is no run
+  REQUIRE_FALSE(read());  // an empty document is not a run
   check_rubbish(run, read);
   for (const auto& text :
        {with(kRun, "\"gpus\": 16", "\"gpus\": 1e300"), with(kRun, "\"gpus\": 16", "\"gpus\": -1"),
@@ -233,7 +233,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   record::LiveRun run, got;
   got.cancel_asked = true;
   got.record.measured.steps = 7;
-  REQUIRE(read_state(place.root() / "a", got));  // there is none: nothing happened
+  REQUIRE(read_state(place.root() / "a", got));  // no file: no change
   CHECK_FALSE(got.cancel_asked);
   CHECK(got.record.measured.steps == 0);
   run.record.id = "a";
@@ -277,7 +277,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   CHECK(got.submission == "77_3");
   const auto& measured = got.record.measured;
   CHECK(measured.steps == 120);
-  CHECK(measured.steps_planned == 500);  // which run.json says
+  CHECK(measured.steps_planned == 500);  // from run.json
   CHECK(measured.last_loss == 2.25);
   CHECK(measured.step_seconds->value == 0.5);
   CHECK(measured.tokens_per_second == 1e6);

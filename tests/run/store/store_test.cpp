@@ -41,7 +41,7 @@ fs::path draft_of(const Place& place, const std::string& owner) {
   return place.file("x/.tmp-" + owner + "@a-1/run.json", "half").parent_path();
 }
 
-// A process that has certainly ended.
+// The pid of a process that has certainly ended.
 std::string dead_pid() {
   const auto pid = ::fork();
   if (pid == 0) ::_exit(0);
@@ -73,7 +73,7 @@ TEST_CASE("what a killed process left is removed", "[store]") {
   const Place place;
   const auto dead = draft_of(place, dead_pid() + "@" + host());
   const auto ours =
-      draft_of(place, std::to_string(::getpid()) + "@" + host());  // the number came round
+      draft_of(place, std::to_string(::getpid()) + "@" + host());  // the number was reused
   REQUIRE(write(place, {"a-1"}));
   CHECK_FALSE(fs::exists(dead));
   CHECK_FALSE(fs::exists(ours));

@@ -86,7 +86,7 @@ TEST_CASE("numbers go on after the last one, and all ids differ", "[store][submi
     CHECK(hashes.insert(hash_of(id)).second);
     CHECK(hash_of(id).size() == 16);
   }
-  // One that is damaged has its number too; what is not a submission has none.
+  // A damaged submission counts as well; entries with other names do not.
   fs::create_directories(place.root() / "submissions/0041-0123456789abcdef");
   place.file("submissions/9000-notes", "mine");
   place.file("submissions/.nfs0001", "");
@@ -189,7 +189,7 @@ TEST_CASE("a fate that cannot be read is an error, not a lost job", "[store][sub
     fs::create_directory(folder / name);
     CHECK_FALSE(read_submissions(place.root()));
     fs::remove(folder / name);
-    REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);  // must not wait for a writer
+    REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);  // must not block until it has a writer
     CHECK_FALSE(read_submissions(place.root()));
     fs::remove(folder / name);
   }

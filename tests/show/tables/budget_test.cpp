@@ -53,8 +53,8 @@ TEST_CASE("availability stretches the calendar and not the GPU-hours", "[report]
   CHECK(standing(run, experiment) == Standing::broken);
 }
 
-// 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; what the whole training would take is not
-// asked.
+// 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; the cost of the whole training does not
+// count.
 TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
   auto run = planned("a", 100);
   run.run.gpus = 8;
@@ -104,7 +104,7 @@ TEST_CASE("the verdict counts what is kept and what is at risk", "[report][budge
         "within "
         "the 90 % range); 1 more may keep it, at the low end of the range; the cheapest takes "
         "1,200 GPU-hours (48 %) and 50.0 days");
-  // Beyond the limit by its own estimate, though not by all of its range.
+  // Beyond the limit by its estimate, though not over its whole range.
   CHECK(budget_verdict(test::result_of(experiment, {planned("a", 110)})).over);
   CHECK_THAT(budget_verdict(test::result_of(until("2027-06-01"), runs)).text,
              ContainsSubstring("budget of a deadline on 2027-06-01: kept by 3 of 4"));

@@ -82,10 +82,10 @@ TEST_CASE("what only one side knows is shown, never dropped", "[report][compared
   CHECK_FALSE(items.at("pipeline bubble").error());
   CHECK(items.at("data").measured == 0.03125);
   CHECK_FALSE(items.at("data").estimated);
-  // Both sides add up to all that they were given.
+  // Both sides add up to their totals.
   CHECK(comparison.sum.estimated == 9);
   CHECK(comparison.sum.measured == Approx(5.03125));
-  // A trainer that knows none of it leaves the estimate as it is.
+  // For a trainer without items the estimate is unchanged.
   const auto alone = compare_time(ddp().estimate, {});
   CHECK(alone.items.size() == 7);  // two all-reduces are one operation
   CHECK(alone.sum.estimated == 9);
@@ -96,7 +96,7 @@ TEST_CASE("memory is compared item by item, and the peak by itself", "[report][c
   const auto comparison = compare_memory(ddp().estimate, measured_run());
   const auto items = by_name(comparison);
   CHECK(items.at("weights").error() == Approx(0));
-  CHECK(items.at("activations").estimated == 50);  // with the layer that is recomputed
+  CHECK(items.at("activations").estimated == 50);  // including the recomputed layer
   CHECK(items.at("activations").error() == Approx(-50));
   CHECK_FALSE(items.at("allocator slack").measured);
   CHECK_FALSE(items.at("logits").estimated);

@@ -85,7 +85,8 @@ TEST_CASE("a tie is said in words", "[report][ranking]") {
   CHECK(ties({planned("a", 100), planned("a", 120), planned("a", 122)}) ==
         "1 more run may be as fast (within the error of the estimates)\n");
   CHECK(ties({planned("a", 100), planned("a", 122)}).empty());
-  // A wide range farther down reaches the first, the one between them does not: places do not jump.
+  // A wide range farther down includes the first, the one between them does not: places never
+  // interleave.
   CHECK(ties({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}).empty());
   CHECK(places({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}) ==
         Places{"1", "2", "3"});

@@ -12,7 +12,7 @@ using test::csv;
 
 namespace {
 
-// A run of a strategy whose one setting is a string.
+// A run of a strategy whose only setting is a string.
 plan::Planned planned(const std::string& note) {
   plan::Strategy strategy;
   strategy.name = "plain";
@@ -141,7 +141,7 @@ TEST_CASE("a budget is over when no run that fits keeps it", "[report]") {
   auto result = result_of(run);
   result.experiment = &experiment;
   CHECK_FALSE(budget_verdict(result).over);
-  run.estimate.fit = plan::Fit::oom;  // that is another trouble
+  run.estimate.fit = plan::Fit::oom;  // another problem
   CHECK_FALSE(budget_verdict(result).over);
   run.estimate.fit = plan::Fit::tight;
   experiment.budget.deadline_days = 1;

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/show/tables/status.h"
 
-// Runs that stand as we say, made by hand.
+// States of runs, made by hand.
 namespace orch::tables::test {
 
 inline RunStatus run_status(const std::string& id, record::State state,
@@ -70,7 +70,7 @@ inline std::size_t widest(const std::string& text) {
   return out;
 }
 
-// No byte that a terminal obeys, but for line ends.
+// True if a terminal obeys none of the bytes except line ends.
 inline bool is_harmless(const std::string& text) {
   for (const auto& line : lines_of(text))
     if (printable(line) != line) return false;

@@ -63,7 +63,7 @@ TEST_CASE("a table of the top says how many there are more", "[report][status]")
     many.push_back(run_status("r-" + std::to_string(i), State::finished));
   many[4321].take(record::Verdict{State::failed, Failure::bad_exit, "exit code 3"});
   const auto lines = lines_of(status_table(standings_of(many), {}, 10));
-  REQUIRE(lines.size() == 13);  // the common beginning, the head, ten, and the rest
+  REQUIRE(lines.size() == 13);  // the common prefix, the header, ten rows, and the rest
   CHECK(lines[2].starts_with("4321"));
   CHECK(lines.back() == "… and 4,990 more (--top 0 shows all)");
   CHECK(lines_of(status_table(standings_of(many), {}, 0)).size() == 5002);
@@ -180,7 +180,7 @@ TEST_CASE("a machine that other programs used is told, one of which nobody knows
             .ends_with("the machine was busy: other programs used up to 74 % of it while 2 runs "
                        "trained; measure again "
                        "when it is idle\n"));
-  // Not a column: it is no result.
+  // Not a column: it is not a result.
   CHECK(status_table(standings_of({busy}), {}, 0) == status_table(standings_of({idle}), {}, 0));
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.record.measured.tokens_per_second.reset();  // too few steps to tell
+  run.record.measured.tokens_per_second.reset();  // too few steps for a rate
   const auto table = measured_table(standings_of({run}), {});
   CHECK(table.find("days/100B") == std::string::npos);
   CHECK(table.find("20.0") == std::string::npos);

@@ -6,10 +6,10 @@
 
 #include "core/show/tables/plan.h"
 
-// Priced runs made by hand.
+// Estimated runs made by hand.
 namespace orch::tables::test {
 
-// So many days of training, give or take a factor.
+// `days` days of training, with a range of `factor`.
 inline plan::Planned planned(const std::string& strategy, double days, double factor = 1.1) {
   plan::Strategy made;
   made.name = strategy;

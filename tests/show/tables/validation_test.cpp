@@ -17,7 +17,7 @@ std::size_t count(const std::string& text, std::string_view part) {
   return n;
 }
 
-// Three rows: one 10 % too slow, one that hid its time, one of another source shown apart.
+// Three rows: one 10 % too slow, one without a time, one of another source scored separately.
 struct World {
   published::Samples samples;
   std::vector<published::Judged> judged;
@@ -123,7 +123,7 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
             "| a | t0 | 100.0 | 110.0 |"));
   const auto markdown = validation_table(world.validation(), {.markdown = true}, false);
   CHECK(has(markdown, "| s | 1 | 10.0 |"));
-  CHECK(has(markdown, "| · t0 | 1 | 10.0 |"));  // tables are told from sources
+  CHECK(has(markdown, "| · t0 | 1 | 10.0 |"));  // tables are distinguished from sources
 }
 
 TEST_CASE("the CSV of a validation quotes what it must", "[report][validation]") {

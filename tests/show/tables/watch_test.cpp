@@ -52,7 +52,7 @@ TEST_CASE("the picture leaves a line for the cursor", "[report][watch]") {
         standings.silent_seconds = silent;
         const auto picture = lines_of(watch_screen(standings, {80, false}, lines));
         CHECK(picture.size() < lines + (lines == 4 && silent > 0 ? 1 : 0));
-        // What is not shown is counted.
+        // Runs that are not shown are counted.
         const bool all = picture.size() >= 2 + count;
         if (!all && lines > 5) CHECK(picture.back().starts_with("… and "));
       }
@@ -71,7 +71,7 @@ TEST_CASE("bars are whole at their ends", "[report][watch]") {
   }
   CHECK(bar_at(0) == empty + " 0 %");
   CHECK(bar_at(500) == full + " 100 %");
-  CHECK(bar_at(600) == full + " 100 %");  // more than was asked for
+  CHECK(bar_at(600) == full + " 100 %");  // more steps than requested
   CHECK(bar_at(1).starts_with("·"));
   CHECK(bar_at(2).starts_with("▏·"));
   for (std::int64_t step = 0; step <= 500; ++step)
