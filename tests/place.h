@@ -8,7 +8,7 @@
 
 #include "core/base/files.h"
 
-// An empty folder, gone with its test.
+// An empty folder, removed after its test.
 class Place {
  public:
   Place() {
@@ -24,7 +24,7 @@ class Place {
   Place& operator=(const Place&) = delete;
   const orch::fs::path& root() const { return root_; }
 
-  // Writes a file, with the folders above it.
+  // Writes a file, and creates the folders above it.
   orch::fs::path file(const orch::fs::path& name, const std::string& text) const {
     orch::fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name, std::ios::binary) << text;

@@ -9,8 +9,8 @@
 
 namespace orch::test {
 
-// One that nobody listens on, drawn below those that the kernel gives to outgoing connections: a
-// test beside this one would otherwise be given the same port before it is used.
+// An unused port below the range of ephemeral ports: otherwise a test that runs at the same time
+// could get the same port before it is used.
 inline int free_port() {
   std::random_device random;
   for (int i = 0; i < 1000; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests include: Catch2, fmt and the parts of the standard library that many use.
+// What tests include: Catch2, fmt and commonly used parts of the standard library.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 
 namespace orch {
 
-// Whether a string has a part.
+// True if a string contains a part.
 inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -1,5 +1,5 @@
-// Start-up, planning, rendering: what they take on this machine. Machines are noisy, so each number
-// stands beside one that it can be compared with in the same run.
+// Start-up, planning, rendering: their times on this machine. Machines are noisy, so each number is
+// printed beside one for comparison from the same run.
 
 #include <benchmark/benchmark.h>
 #include <spawn.h>
@@ -64,7 +64,7 @@ void load_plugins_and_lua(benchmark::State& state) {
   }
 }
 
-// Estimates alone: what planning and naming add is the difference to plan_and_estimate.
+// Estimates alone: the difference to plan_and_estimate is the time for planning and naming.
 void estimate_only(benchmark::State& state) {
   auto app = must(App::create());
   const auto outcome = must(app->plan(kSweep));

@@ -1,5 +1,5 @@
-// Checkpoints beside the disk: the same bytes written and synced by one plain loop, as dd
-// conv=fsync does, and read back by one. And what the checksum alone takes.
+// Checkpoints compared with the disk: the same bytes written and synced by one plain loop, like dd
+// conv=fsync, and read back by one. And the time of the checksum alone.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ constexpr std::int64_t kElements = 1 << 20;
 constexpr std::size_t kBytes = kTensors * kElements * sizeof(float);
 constexpr std::size_t kChunk = 1 << 20;
 
-// 256 MiB in tensors of 4 MiB; where ORCH_BENCH_FOLDER says, as disks differ.
+// 256 MiB in tensors of 4 MiB; in the folder ORCH_BENCH_FOLDER, because disks differ.
 class Folder {
  public:
   Folder() {
@@ -136,7 +136,7 @@ void read_plainly(benchmark::State& run) {
   count(run);
 }
 
-// Opened with all checksums, or not; then every tensor.
+// Opened with all checksums, or without; then every tensor is read.
 template <bool checksums, Dtype dtype>
 void read_checkpoint(benchmark::State& run) {
   const Folder folder;
@@ -154,7 +154,7 @@ void read_checkpoint(benchmark::State& run) {
   count(run);
 }
 
-// A thousand tensors in a row, cut over 4,096 ranks.
+// A thousand tensors, cut over 4,096 ranks.
 checkpoint::Manifest many_ranks() {
   constexpr std::int64_t kRanks = 4096, kRow = 1000, kEach = 4096 * 4096, kAll = kRow * kEach;
   checkpoint::Manifest manifest;

@@ -1,4 +1,4 @@
-// What building training data takes, beside reading the same file; and what opening it takes.
+// The time to build training data, compared with reading the same file; and the time to open it.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ T must(Result<T> result) {
   std::exit(1);
 }
 
-// 64 MB of words that are as frequent as words are (Zipf), of letters as frequent as letters.
+// 64 MB of words with natural frequencies (Zipf), of letters with natural frequencies.
 struct Corpus {
   std::string folder = "/tmp/orch-bench-data-" + std::to_string(::getpid());
   std::string file = folder + "/text.txt";
@@ -55,7 +55,8 @@ struct Corpus {
   }
   ~Corpus() { std::filesystem::remove_all(folder); }
 
-  // A vocabulary of 32,000 that makes each of the frequent words one token, letter by letter.
+  // A vocabulary of 32,000 in which each of the frequent words is one token, merged letter by
+  // letter.
   std::string tokenizer_json() const {
     nlohmann::json vocab, merges = nlohmann::json::array();
     int next = 0;
@@ -87,7 +88,7 @@ void count_rates(benchmark::State& state, double bytes, double tokens) {
   if (tokens > 0) state.counters["tokens/s"] = Counter(tokens, Counter::kIsIterationInvariantRate);
 }
 
-// As wc -c would, had it to look at every byte.
+// Like wc -c, if it had to read every byte.
 void read_the_file(benchmark::State& state) {
   const auto file = must(data::MappedFile::open(corpus().file));
   for (auto _ : state)

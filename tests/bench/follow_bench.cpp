@@ -1,6 +1,5 @@
-// What orch itself adds to SLURM's own time: 5,000 runs submitted as arrays, and one look at them.
-// The scheduler answers from memory, so everything that is measured is ours. Aims: under 1 ms per
-// run, under 100 MB.
+// The time that orch itself adds to SLURM's: 5,000 runs submitted as arrays, and one poll of them.
+// The scheduler answers from memory, so all measured time is ours. Limits: 1 ms per run, 100 MB.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -125,7 +124,7 @@ void count_each(benchmark::State& state) {
   state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1e3;
 }
 
-// Reads the folders, records what is asked for and five submissions, hands them over.
+// Reads the folders, records the wanted runs and five submissions, and submits them.
 void submit_5000_runs(benchmark::State& state) {
   const Runs runs;
   for (auto _ : state) {
@@ -137,7 +136,7 @@ void submit_5000_runs(benchmark::State& state) {
   count_each(state);
 }
 
-// One squeue for all, judged, and the picture drawn, as watch does it.
+// One squeue for all, judged, and the picture drawn, as in watch.
 void poll_5000_jobs(benchmark::State& state) {
   const Runs runs;
   runs.forget_submissions();

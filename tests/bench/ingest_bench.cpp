@@ -1,6 +1,6 @@
-// What reading a log takes: a synthetic one of Megatron-LM, each iteration with its line of timers,
-// beside `grep -c iteration` on the same file. ORCH_BENCH_LOG_MB says how large it is (2000). Aims:
-// 500 MB/s on one core, and memory that does not grow with the file.
+// The time to read a log: a synthetic one of Megatron-LM, each iteration with its line of timers,
+// compared with `grep -c iteration` on the same file. ORCH_BENCH_LOG_MB sets its size (2000).
+// Limits: 500 MB/s on one core, and memory that does not grow with the file.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace orch;
 
-// Made when it is first asked for, gone at the end.
+// Created on first use, removed at the end.
 struct Log {
   std::string folder =
       (fs::temp_directory_path() / fmt::format("orch-bench-{}", ::getpid())).string();
@@ -104,9 +104,9 @@ void read_log(benchmark::State& state) {
   state.counters["MB more"] = static_cast<double>(peak_kilobytes() - before) / 1e3;
 }
 
-// Its own time is a child's: the shell's and grep's.
+// Its time is that of children: the shell and grep.
 void grep_log(benchmark::State& state) {
-  // Into a file: to /dev/null it would stop at the first line.
+  // Into a file: with /dev/null it would stop at the first line.
   const auto command = fmt::format("grep -c iteration '{0}' >'{0}.count'", log().file);
   for (auto _ : state) {
     rusage before{}, after{};

@@ -1,4 +1,4 @@
-// A report of 2,000 runs, with curves, doubts and as many rejected runs. Aim: under 2 s.
+// A report of 2,000 runs, with curves, doubts and as many rejected runs. Limit: 2 s.
 
 #include <benchmark/benchmark.h>
 

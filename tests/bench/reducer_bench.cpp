@@ -1,5 +1,6 @@
-// Not a test: ./build/bench/bin/orch_reducer_bench prints how well the reduction of gradients hides
-// behind backward on two ranks of this machine, and what PowerSGD costs beside the bytes it saves.
+// Not a test: ./build/bench/bin/orch_reducer_bench prints how well the reduction of gradients
+// overlaps backward on two ranks of this machine, and the cost of PowerSGD beside the bytes that it
+// saves.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ struct Measured {
   double seconds = 0, bytes = 0;  // per step
 };
 
-// backward: seconds of a device that computes elsewhere, so that the host is free.
+// backward: seconds of a device, so that the host is free.
 Measured measure(train::World& world, ddp::CompressingOptions options, double backward) {
   auto parameters = model();
   options.powersgd.start = 0;

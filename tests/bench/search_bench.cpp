@@ -1,5 +1,5 @@
-// What a search takes: evaluations per second of one core, and the whole space that other searches
-// are timed on (11.28 million configurations there), with its memory.
+// The time of a search: evaluations per second of one core, and the whole space for which other
+// searches publish times (11.28 million configurations there), with its memory.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ T must(orch::Result<T> result) {
   std::exit(1);
 }
 
-// One thread searches; the rate is of its own time, whatever else the machine does.
+// One thread searches; the rate is by its own CPU time, independent of the machine's load.
 void search_with_one_thread(benchmark::State& state, const std::string& file,
                             const orch::search::Opening& opening) {
   auto app = must(orch::app::App::create());
@@ -56,12 +56,12 @@ void mixed(benchmark::State& state) {
   search_with_one_thread(state, kFolder + "space.lua", {{}, {"flash_attention", "optimizer"}});
 }
 
-// The program itself, in a process of its own: only so its memory is known.
+// The program in a separate process, to know its memory.
 void whole_space(benchmark::State& state) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "orch";
   const auto output = std::filesystem::temp_directory_path() / "orch_bench_search.json";
   const auto file = kFolder + "space.lua";
-  // All but which software runs and how it is debugged.
+  // All fields except the software and its debugging options.
   std::vector<std::string> words{program,  "search",   file,     "--open",          "all",
                                  "--keep", "engine",   "--keep", "launch_blocking", "--threads",
                                  "2",      "--format", "json"};

@@ -1,4 +1,4 @@
--- The space that other searches are timed on: a 72 x 14336 on 384 A100, every strategy.
+-- The space for which other searches publish times: a 72 x 14336 on 384 A100, every strategy.
 return experiment {
   name = "space",
   model = gpt { layers = 72, hidden = 14336, heads = 64, vocab = 250880, seq = 2048 },

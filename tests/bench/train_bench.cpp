@@ -1,5 +1,5 @@
-// The optimizer's pass beside LibTorch's and beside a plain stream over the same buffers. Machines
-// are noisy: what is compared takes turns, and the median of the ratios counts.
+// The optimizer's pass compared with LibTorch's and with a plain stream over the same buffers.
+// Machines are noisy: the compared functions alternate, and the median of the ratios counts.
 
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
@@ -31,7 +31,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Reads four buffers and writes three, as AdamW does, with next to no arithmetic.
+// Reads four buffers and writes three, as AdamW does, with hardly any arithmetic.
 void stream(const at::Tensor& w, const at::Tensor& m, const at::Tensor& v, const at::Tensor& g) {
   auto *pw = w.data_ptr<float>(), *pm = m.data_ptr<float>(), *pv = v.data_ptr<float>();
   const auto* pg = g.data_ptr<float>();
@@ -65,7 +65,7 @@ void adamw(benchmark::State& state) {
       const double three = seconds([&] {
         stream(parameters.weights(), states[0].tensor, states[1].tensor, parameters.gradients());
       });
-      if (turn == 0) continue;  // the first touches memory
+      if (turn == 0) continue;  // the first pass touches memory
       fused.push_back(one);
       reference.push_back(two);
       streamed.push_back(three);

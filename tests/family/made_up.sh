@@ -1,6 +1,6 @@
 #!/bin/bash
 # A family that was added in four files (CMakeLists.txt), in every verb that knows models, and in a
-# trainer where one was built: ORCH PLUGINS [TRAINER].
+# trainer if one was built: ORCH PLUGINS [TRAINER].
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 export ORCH_PLUGINS=$2
@@ -29,7 +29,7 @@ has "$err" 'alibi' 'what it has not cannot be asked for'
 orch models
 exits 0 'models'
 
-# The sizes that are not as usual are its document, and it is read as it was written.
+# The sizes that differ from the usual ones are its document, and it is read as it was written.
 orch run neox.lua --runs planned
 exits 0 'run folders'
 has "$(cat planned/neox/*fsdp*/run.json)" '"family": "neo"' 'run.json'
@@ -48,5 +48,5 @@ LUA
 orch run tiny.lua -y --runs trained
 exits 0 'train'
 has "$out" '1 finished' 'train'
-# 2 layers of 12 * 32^2 + 13 * 32, words and a head of 100 * 32, and the last norm.
+# 2 layers of 12 * 32^2 + 13 * 32, a word embedding and a head of 100 * 32, and the last norm.
 has "$(cat trained/tiny/*/attempts/1/events.jsonl)" '"parameters":31872' 'its tensors'

@@ -1,5 +1,5 @@
-// A family that nobody has: as gpt, with rotations in place of learned positions, and a head of its
-// own unless it is asked for otherwise. GPT-NeoX has such sizes.
+// A made-up family: like gpt, with rotary embeddings instead of learned positions, and a separate
+// head by default. GPT-NeoX has such sizes.
 #include "core/plan/families/families.h"
 
 namespace orch::plan {

@@ -1,4 +1,4 @@
-// What only a GPU can show, without a test framework, since little is installed where GPUs are:
+// Checks that need a GPU, without a test framework, because little is installed where GPUs are:
 //   orch_gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
 //   orch_gpu_check --speed   tokens per second of the models in tests/gpu/reference.py
 //   orch_gpu_check --rates   GB/s of the kernels between the products, beside a copy's
@@ -60,7 +60,7 @@ struct Trained {
                .item<double>();
     gradients = parameters.gradients().clone();
     norm = std::sqrt(sum_of_squares(parameters.gradients()).item<double>());
-    // Gradients of one formula: where they are noise about zero, AdamW would make steps of it.
+    // Gradients from one formula: AdamW would turn noise about zero into steps.
     const auto wave = 1e-3 * at::sin(at::arange(gradients.numel(), at::kFloat));
     parameters.gradients().copy_(wave);
     for (int step = 1; step <= 3; ++step) made->step(1e-2, 0.5, step);
@@ -100,7 +100,7 @@ void compare(const char* family, const plan::Model& config, double dropout, Reco
   options.dtype = at::kBFloat16;
   Trained bf16(options, batch, "adafactor");
   check(name + " bf16: loss", std::abs(bf16.loss - cpu.loss), 0.02);
-  // A gate times an up is rounded once more than GELU.
+  // The product of gate and up is rounded once more than GELU.
   const double most = config.swiglu ? 2e-3 : 1e-3;
   check(name + " bf16: angle of the gradients", angle(bf16.gradients, cpu.gradients), most);
   Trained again(options, batch, "adafactor");
@@ -113,17 +113,17 @@ at::Tensor wave(at::IntArrayRef sizes, double pace) {
   return at::sin(at::arange(count, at::kDouble).mul_(pace)).to(at::kFloat).view(sizes);
 }
 
-// As 16 bits have it.
+// Rounded to 16 bits.
 at::Tensor rounded(const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); }
 
 at::Tensor half(const at::Tensor& t) { return t.defined() ? t.cuda().to(at::kBFloat16) : t; }
 
-// Rows of every width that has a kernel of its own.
+// Rows of every width that has a separate kernel.
 void check_norms(NormKind kind) {
   const bool has_bias = kind == NormKind::layer;
   for (const std::int64_t columns : {96, 2048, 2056, 8192, 14336, 16384}) {
     const std::int64_t rows = 700;
-    // Such that the sums over rows do not cancel.
+    // Chosen so that the sums over rows do not cancel.
     const auto x = rounded(wave({rows, columns}, 0.37)),
                weight = rounded(wave({columns}, 0.11) + 1.5),
                dy = rounded((wave({rows, columns}, 0.53) + 0.7) * (x + 0.3)),
@@ -156,10 +156,10 @@ void check_norms(NormKind kind) {
   }
 }
 
-// Within products and behind them, with values at which exponentials overflow.
+// Within products and after them, with values at which exponentials overflow.
 void check_gelu() {
   for (const std::int64_t hidden : {512, 4096}) {
-    // Such that the sums over rows do not cancel.
+    // Chosen so that the sums over rows do not cancel.
     const auto x = rounded(wave({200, hidden}, 0.37)), bias = rounded(wave({1000}, 0.2) * 3),
                weight = rounded((wave({1000, hidden}, 0.61) + 1.5) * 0.02),
                back = weight.t().contiguous(), dy = rounded(wave({200, hidden}, 0.29) + 0.7);
@@ -272,7 +272,7 @@ void check_heads() {
   }
 }
 
-// LibTorch's fused attention on keys that queries share, against products in fp32.
+// LibTorch's fused attention with shared keys, compared with products in fp32.
 void check_shared_keys() {
   for (const std::int64_t kv_heads : {8, 2, 1}) {
     AttentionOptions options;
@@ -301,7 +301,7 @@ void check_shared_keys() {
   }
 }
 
-// Updated on the host, slice by slice, as on the device: more than the ring has room for.
+// Updated on the host, slice by slice, as on the device: more slices than the ring has room for.
 void check_offload() {
   const std::vector<ParameterSpec> specs = {{"a", {5, 11000003}, -1, Init::normal, true},
                                             {"b", {1001}, -1, Init::zeros, false}};
@@ -449,7 +449,7 @@ void measure_rates() {
       [&] { ops::rotate_heads_backward(views, {}, plain, {}, none, none); });
 }
 
-// NCCL takes no two ranks on one GPU: one rank at least goes through every call.
+// NCCL does not allow two ranks on one GPU: a single rank at least makes every call.
 void check_nccl() {
   TransportOptions options;
   options.store = c10::make_intrusive<c10d::HashStore>();

@@ -70,7 +70,7 @@ def ours(trainers, name, settings, steps=7, skip=2):
     layers, hidden, heads, micro, batch, _ = MODELS[name]
     run = run_json("zero3", (layers, hidden, heads, 50257, SEQ), micro, batch, steps + 1,
                    recompute="full", **settings)
-    attempt = Attempt(trainers, run)  # ended by us: a checkpoint at its end would not fit the disk
+    attempt = Attempt(trainers, run)  # we end it: a checkpoint at its end would not fit on the disk
     while len(attempt.steps()) < steps:
         if attempt.ranks[0].poll() is not None:
             print(f"| {name} | {settings} | {attempt.said(0)[-300:]} |", flush=True)

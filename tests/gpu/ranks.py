@@ -104,7 +104,7 @@ def death(trainers, backend, layout, victim, number, after, timeout, folder):
             len(attempt.steps()) < after if after else not is_connecting(attempt, victim)):
         time.sleep(0.02)
     if len(attempt.steps()) < after or any(rank.poll() is not None for rank in attempt.ranks):
-        attempt.wait(0)  # it has ended, or come too late, by itself: that shows nothing
+        attempt.wait(0)  # it ended before the signal: the case shows nothing
         return False, {}, {}, ["it did not come so far"], attempt
     os.kill(attempt.ranks[victim].pid, number)
     began, ended = time.monotonic(), {}

@@ -82,7 +82,8 @@ class Transformer(nn.Module):
                                     [Block(hidden, model["heads"]) for _ in range(layers)])
         self.norm = nn.RMSNorm(hidden, eps=1e-5) if llama else nn.LayerNorm(hidden)
         self.head = None if model.get("tied", True) else nn.Embedding(self.vocab, hidden)
-        for name, weight in self.named_parameters():  # as GPT-2, and ours, begin
+        for name, weight in self.named_parameters():  # the initial values of GPT-2, and of our
+                                                      # trainers
             if weight.dim() > 1:
                 last = name.endswith(("out.weight", "down.weight"))
                 nn.init.normal_(weight, std=0.02 / (2 * layers) ** 0.5 if last else 0.02)

@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from trainers import Attempt, run_json  # noqa: E402
 
-# Sizes that are no multiples of what kernels take at once: the last rows and columns are where they err.
+# Sizes that are not multiples of the kernels' units: errors occur in the last rows and columns.
 GPT = dict(layers=2, hidden=72, heads=3, vocab=203, seq=40)
 LLAMA = dict(GPT, family="llama", heads=9, kv_heads=3, ffn_hidden=104, rope_theta=1e4, tied=False)
 CASES = [("ddp", GPT, {"dtype": "bf16"}), ("megatron", LLAMA, {"dtype": "bf16"}),

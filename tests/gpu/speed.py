@@ -40,14 +40,15 @@ def ours(trainers, backend, name, steps):
     model, micro, recompute, *only = MODELS[name]
     run = run_json(backend, model, micro, micro, steps + 8, recompute=recompute,
                    **(only[0][backend] if only else {}))
-    attempt = Attempt(trainers, run)  # ended by us: the checkpoint at its end takes longer than it
+    attempt = Attempt(trainers, run)  # we end it: the checkpoint at its end takes longer than the
+                                      # steps
     while len(attempt.steps()) < run["steps"] - 1:
         if attempt.ranks[0].poll() is not None:
             sys.exit(attempt.said(0)[-2000:])
         time.sleep(0.1)
     done = attempt.steps()[8:]
     attempt.wait(0)
-    # By the clock on the wall, as PyTorch's, whatever the trainer says of its steps.
+    # By wall clock, as for PyTorch, whatever the trainer reports.
     seconds = (done[-1]["time"] - done[0]["time"]) / (len(done) - 1)
     return micro * model["seq"] / seconds, done[-1]["peak_memory_bytes"] / 2**30
 

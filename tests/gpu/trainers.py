@@ -32,9 +32,9 @@ FSDP = {**{key: value for key, value in ZERO.items() if key != "offload"}, "shar
 SETTINGS = {"ddp": DDP, "megatron": MEGATRON, "zero3": ZERO, "deepspeed": ZERO, "fsdp": FSDP}
 
 
-# What our trainers and PyTorch's are held against each other with: a model's sizes by their names in
-# experiments, and how it is trained: micro-batch, recomputation, and settings by trainer where not all
-# can hold it (8B: with 16-bit gradients only, beside PyTorch's 16 bytes a parameter).
+# The comparison of our trainers with PyTorch's: a model's sizes by their names in experiments, and
+# its training: micro-batch, recomputation, and settings by trainer if not all fit (8B: with 16-bit
+# gradients only, against PyTorch's 16 bytes per parameter).
 LLAMA = dict(family="llama", kv_heads=8, ffn_hidden=8192, vocab=128256, seq=4096, rope_theta=5e5,
              tied=True)
 MODELS = {
@@ -131,7 +131,7 @@ def several_at_once(cases, work, ranks_in_all=12, layout_of=lambda case: case[1]
 
     def enter(case):
         ranks = math.prod(layout_of(case))
-        with entering:  # one at a time, or two that are half in would wait for each other
+        with entering:  # one at a time: two that are only partly started would wait for each other
             for _ in range(ranks):
                 places.acquire()
         try:

@@ -1,5 +1,5 @@
-// Loads the out-of-tree backends beside the built-in ones and asks the one in C++ about a run.
-// usage: load <plug-in folder>...
+// Loads the out-of-tree backends beside the built-in ones and asks the C++ one about a run. usage:
+// load <plug-in folder>...
 
 #include <cstdio>
 

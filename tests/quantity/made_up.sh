@@ -1,6 +1,6 @@
 #!/bin/bash
-# A quantity that was added by one entry of a list (CMakeLists.txt, entry.txt), everywhere that people
-# and programs look: ORCH PLUGINS.
+# A quantity that was added by one entry of a list (CMakeLists.txt, entry.txt), everywhere that
+# people and programs see it: ORCH PLUGINS.
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 here=$(realpath -- "$here/../cli")
@@ -12,13 +12,13 @@ name=tokens_in_half_a_second
 title='tokens in half a second'
 head='tokens/half s'
 
-# number PATH...: of the JSON that orch printed last.
+# number PATH...: a value of the JSON that orch printed last.
 number() { python3 -c 'import json, sys
 doc = json.load(open(sys.argv[1]))
 for word in sys.argv[2:]: doc = doc[int(word) if word.isdigit() else word]
 print("%.17g" % doc)' "$work/out" "$@"; }
 
-# is_half NUMBER NUMBER LABEL: of the first one the second is half, to what JSON has of digits.
+# is_half NUMBER NUMBER LABEL: the second is half of the first, to the precision of the JSON.
 is_half() {
   same half "$(python3 -c 'import sys
 whole, half = map(float, sys.argv[1:])
@@ -42,7 +42,7 @@ return experiment {
 }
 LUA
 
-# What is planned.
+# In a plan.
 orch plan made.lua
 exits 0 'plan'
 has "$out" "$head" 'a table'
@@ -63,7 +63,7 @@ has "$out" "$title" 'explain'
 orch explain made.lua --format json
 same "$estimated" "$(number runs 0 $name)" 'explain as JSON'
 
-# What is measured.
+# In a measurement.
 local_orch run made.lua -y
 exits 0 'run'
 has "$out" "$head" 'the table at the end'
@@ -93,7 +93,7 @@ mapfile -t ids < <(find runs/made -mindepth 1 -maxdepth 1 -type d -name '*gpu*' 
 orch compare "${ids[0]}" "${ids[1]}"
 has "$out" "$title" 'compare'
 
-# What a log says.
+# In a log.
 cat >mine.lua <<LUA
 return { framework = "mine", lines = {
   { name = "start", has = "mine starts", begins_run = true, match = [[^mine starts on (?<gpus>\\d+) GPUs]] },

@@ -1,4 +1,4 @@
-// The only source with a header of torch/: they take as long as all the others of this program.
+// The only source with a header of torch/: these take as long as all others of this program.
 #include <torch/optim/adamw.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -34,7 +34,7 @@ std::int64_t latest_step(const fs::path& folder) {
 TEST_CASE("a checkpoint is written while its caller goes on", "[checkpoint]") {
   const Place place;
   Checkpointer rank0(place.root(), as_rank(0));
-  rank0.save(at_step(1, 2), simple(1));  // cannot be done before rank 1 is
+  rank0.save(at_step(1, 2), simple(1));  // cannot complete before rank 1
   CHECK(rank0.is_writing());
   CHECK(rank0.take_outcomes().empty());
   Checkpointer rank1(place.root(), as_rank(1));
@@ -104,7 +104,8 @@ TEST_CASE("a folder that is removed while it is written fails at once, not after
   while (!fs::exists(draft / "rank-0.safetensors")) std::this_thread::yield();
   fs::remove_all(draft);
   CHECK_THAT(text(rank0.finish().error()), ContainsSubstring("was removed while"));
-  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));  // of the minute
+  CHECK(std::chrono::steady_clock::now() - began <
+        std::chrono::seconds(30));  // not the full minute
 }
 
 TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing", "[checkpoint]") {
@@ -129,7 +130,7 @@ TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing"
   CHECK_THAT(text(rank1.finish().error()), ContainsSubstring("see the log of rank 0"));
   CHECK_THAT(text(rank0.finish().error()), ContainsSubstring("disk is full"));
 
-  // One that comes later begins the folder anew; nobody needs its share.
+  // A rank that comes later creates the folder again; its share is not needed.
   REQUIRE(checkpoint::write(place.root(), at_step(1, 2), simple(1), as_rank(1)));
   CHECK(fs::exists(draft));
   CHECK_FALSE(rank0.finish());

@@ -29,7 +29,8 @@ RankOptions with_flight(const ::Place& place) {
   return options;
 }
 
-// One all-reduce per step in group "data"; before that of step 4 (its fourth) something happens.
+// One all-reduce per step in group "data"; before that of step 4 (its fourth) the rank runs
+// `event`.
 std::function<void(World&)> steps_until(int rank, const std::function<void(World&)>& event) {
   return [=](World& world) {
     std::vector<int> all;
@@ -85,7 +86,7 @@ TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm]
 
 TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
   const ::Place place;
-  const int victim = GENERATE(1, 0);  // 0: the store hangs with it
+  const int victim = GENERATE(1, 0);  // 0: the store hangs too
   const auto outcomes =
       run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight(place));
   check_survivors(outcomes, victim, kTimeout + 15, "all_reduce #4 of 'data'",
@@ -115,7 +116,7 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
   const auto waits = [](const char* kind, const char* group, int peer) {
     return Entered{kind, group, 4, 8, true, true, peer, {}};
   };
-  auto posted = waits("recv", "up 3→2", 3);  // asked for ahead of time
+  auto posted = waits("recv", "up 3→2", 3);  // posted ahead of time
   posted.is_waited = false;
   const auto down = [&](int rank) {
     return waits("recv", rank == 1 ? "down 0→1" : "down 1→2", rank - 1);
@@ -125,11 +126,11 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
   CHECK(
       blame(waits("recv", "down 2→3", 2), {at(0, {posted}), at(1, {down(1)}), at(2, {down(2)})}) ==
       last + "; rank 2 waits for it in recv #4 of 'down 1→2'");
-  // Of a collective: rank 1 has not come, because it waits too.
+  // For a collective: rank 1 has not entered it, because it waits too.
   const Entered sum{"all_reduce", "world", 9, 8, true, true, -1, {0, 1, 3}};
   CHECK(blame(sum, {at(0, {sum}), at(1, {waits("recv", "down 2→1", 2)}), at(2, {})}) ==
         "rank 2 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 2→1'");
-  // In a circle nobody is last: who is met first.
+  // In a cycle no rank is last: the first one found is named.
   CHECK(
       blame(waits("recv", "up 1→2", 1), {at(0, {waits("recv", "up 1→0", 1)}), at(1, {down(1)})}) ==
       "rank 0 is in step 7 in recv #4 of 'up 1→0'; rank 1 waits for it in recv #4 of 'down 0→1'");

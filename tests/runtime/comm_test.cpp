@@ -16,7 +16,7 @@ using train::World;
 
 namespace {
 
-// Small whole numbers: exact in every type, so that sums can be compared with ==.
+// Small integers: exact in every type, so that sums can be compared with ==.
 at::Tensor numbers(std::vector<std::int64_t> values, at::ScalarType type) {
   return at::tensor(values, at::kLong).to(type);
 }

@@ -61,6 +61,6 @@ TEST_CASE("gradients are clipped where their norm is above the limit", "[runtime
   CHECK(clip_coefficient(0.5, 1) == 1);
   CHECK(clip_coefficient(4, 1) == 1 / (4 + 1e-6));
   CHECK(clip_coefficient(4, 2) == 2 / (4 + 1e-6));
-  CHECK(clip_coefficient(4, 0) == 1);  // not asked for
+  CHECK(clip_coefficient(4, 0) == 1);  // disabled
   CHECK(clip_coefficient(0, 1) == 1);
 }

@@ -19,7 +19,7 @@ inline train::Parameters parameters_of(const std::vector<std::vector<std::int64_
   return train::Parameters(specs, options);
 }
 
-// Some gradient of a parameter on a rank in a step, in fp64: every rank can compute every other's.
+// The gradient of a parameter on a rank in a step, in fp64: every rank can compute all of them.
 inline at::Tensor gradient_of(const train::Parameter& parameter, int rank, std::int64_t step) {
   const auto i = at::arange(parameter.count, at::kDouble);
   const auto phase =

@@ -34,7 +34,7 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 TEST_CASE("heads lie group by group: its queries, its key, its value", "[runtime]") {
-  // Every element says in which unit of the product it is.
+  // Every element contains the number of its unit in the product.
   const auto qkv = at::arange(kShape.units(), at::kFloat)
                        .view({1, -1, 1})
                        .expand({kShape.seq, -1, kShape.dim})
@@ -49,7 +49,7 @@ TEST_CASE("heads lie group by group: its queries, its key, its value", "[runtime
   CHECK(std::vector{unit(heads.v, 0), unit(heads.v, 1)} == std::vector{3, 7});
   auto bias = at::ones({qkv.size(1)});
   CHECK(at::equal(ops::rotate_heads_backward(heads, {}, kShape, {}, {}, {}, bias), qkv));
-  for (const int number : {0, 3, 7})  // every token has it; added
+  for (const int number : {0, 3, 7})  // every token has it; the gradient is added
     CHECK(bias[number * kShape.dim].item<int>() == 1 + number * kShape.seq);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("products of rotated queries and keys depend on the distance alone", "
   const std::int64_t seq = 64, dim = 16;
   const RotaryOptions options = GENERATE(RotaryOptions(), RotaryOptions{500000, 8, 1, 4, 32});
   const auto table = make_rotary_table(options, seq, dim, at::kCPU);
-  const auto row = wave({1, 3 * dim}, 0.9);  // the same at every place
+  const auto row = wave({1, 3 * dim}, 0.9);  // the same at every position
   const auto heads =
       ops::rotate_heads(row.expand({seq, -1}).contiguous(), {1, 1, dim, seq}, table, {});
   const auto products = at::matmul(heads.q[0][0], heads.k[0][0].t());
@@ -66,12 +66,13 @@ TEST_CASE("products of rotated queries and keys depend on the distance alone", "
     CHECK(distance(same, same[0]) < 2e-5);
   }
   CHECK(distance(products[10][3], products[10][4]) > 1e-3);
-  CHECK(at::equal(heads.q[0][0][0], row[0].narrow(0, 0, dim)));  // the first is not turned
+  CHECK(at::equal(heads.q[0][0][0], row[0].narrow(0, 0, dim)));  // the first position is not
+                                                                 // rotated
 }
 
 TEST_CASE("rotary angles by hand, plain and scaled as Llama 3.1's", "[runtime]") {
   // Heads of 8, theta 500000: 500000^(-i/4). Over the first context of 8192 tokens the last pair
-  // turns 0.07 times (all of the factor), the third 1.84 times (some of it), the others more than 4
+  // turns 0.07 times (fully scaled), the third 1.84 times (partly scaled), the others more than 4
   // times.
   const auto plain = make_rotary_table({500000}, 2, 8, at::kCPU);
   const auto angle = [](const RotaryTable& table, int pair) {
@@ -97,7 +98,7 @@ TEST_CASE("backward of rotated and normed heads is the slope of forward", "[runt
     gradients = {at::zeros({kShape.dim}), at::zeros({kShape.dim})};
   }
   const auto qkv = some_qkv();
-  // Of the sum of all elements, each times a number of its own.
+  // The loss is the sum of all elements, each times a different number.
   const auto of = [&](const at::Tensor& given, const HeadNorms& with) {
     const auto heads = ops::rotate_heads(given, kShape, table, with);
     double sum = 0;
@@ -111,8 +112,7 @@ TEST_CASE("backward of rotated and normed heads is the slope of forward", "[runt
       {wave(heads.q.sizes(), 0.21), wave(heads.k.sizes(), 0.21), wave(heads.v.sizes(), 0.21)}, qkv,
       kShape, table, norms, gradients);
   const double step = 1e-2;
-  for (const std::int64_t at :
-       {0, 5, 17, 19, 33, 40, 63}) {  // a token's elements, all kinds of them
+  for (const std::int64_t at : {0, 5, 17, 19, 33, 40, 63}) {  // elements of a token, of all kinds
     auto more = qkv.clone(), less = qkv.clone();
     more[7][at] += step;
     less[7][at] -= step;

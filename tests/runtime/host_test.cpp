@@ -1,4 +1,4 @@
-// Work on host memory: threads, and an optimizer whose states are there.
+// Work on host memory: threads, and an optimizer with its states there.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ TEST_CASE("threads share a range, each element once", "[runtime][host]") {
   for (const int threads : {0, 1, 3, 8}) {
     HostPool pool(threads);
     for (int turn = 0; turn < 300; ++turn) {
-      const auto count = turn % 3 == 0 ? 1 + turn % 7 : 1001;  // late ones come into the next round
+      const auto count = turn % 3 == 0 ? 1 + turn % 7 : 1001;  // late threads come into the next
+                                                               // round
       std::vector<std::atomic<int>> taken(static_cast<std::size_t>(count));
       pool.run(count, [&](std::int64_t i) { ++taken[static_cast<std::size_t>(i)]; });
       REQUIRE(
@@ -35,7 +36,8 @@ TEST_CASE("threads share a range, each element once", "[runtime][host]") {
 
 TEST_CASE("nobody waits for a thread that is put aside", "[runtime][host]") {
   HostPool pool(2);
-  std::atomic<int> others = 0;  // one of both is at the first until the other has done them
+  std::atomic<int> others = 0;  // one of two threads stays at the first index until the other has
+                                // done the rest
   pool.run(100, [&](std::int64_t i) {
     if (i > 0) ++others;
     while (i == 0 && others < 99) std::this_thread::yield();
@@ -108,7 +110,7 @@ TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") 
     for (int step = 1; step <= 2; ++step) {
       parameters.gradients().copy_(at::arange(all, at::kFloat).mul_(0.1 * step).sin_());
       adamw->step(1e-2, 0.5, step);
-      adamw->finish(2);  // forward's first
+      adamw->finish(2);  // first in forward's order
       CHECK(adamw->is_finished(2));
       adamw->finish();
     }

@@ -37,14 +37,14 @@ std::int64_t count(const std::vector<ParameterSpec>& specs) {
   return elements;
 }
 
-// Of the tensors, without padding, which the plan's formula knows without them.
+// Counted from the tensors, without padding; the plan's formula is independent of them.
 std::int64_t count(const plan::Model& model) {
   const auto counted = count(parameter_specs(model, Span::whole(model), model.vocab));
   CHECK(static_cast<double>(counted) == model.params());
   return counted;
 }
 
-// 1e-6 of the largest gradient: what fp32 can tell apart over sums of hundreds.
+// 1e-6 of the largest gradient: the precision of fp32 for sums of hundreds.
 double relative_distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / (b.abs().max().item<double>() + 1e-12);
 }
@@ -52,7 +52,7 @@ double relative_distance(const at::Tensor& a, const at::Tensor& b) {
 struct Setup {
   explicit Setup(ModelOptions asked) : options(std::move(asked)) {
     parameters.initialize(5, 0.2, options.config.layers);
-    // Biases and norms that are not at their special first values.
+    // Biases and norms with other values than the special initial ones.
     for (auto& parameter : parameters)
       if (parameter.spec.shape.size() == 1)
         parameter.master.add_(0.1 * at::sin(at::arange(parameter.count, at::kFloat)));
@@ -123,7 +123,8 @@ TEST_CASE("a step's gradients do not know those of the step before", "[runtime]"
   again.model.train(again.batch(4), 1, {});
   CHECK(at::equal(once.parameters.gradients(), again.parameters.gradients()));
   again.parameters.zero_gradients();
-  CHECK_THROWS_AS(again.parameters.zero_gradients(), std::logic_error);  // nobody has made them
+  CHECK_THROWS_AS(again.parameters.zero_gradients(), std::logic_error);  // no backward has computed
+                                                                         // them
 }
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
@@ -160,7 +161,7 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
   next.step = 2;
   other.model.train(next, 1, {});
   CHECK(relative_distance(other.parameters.gradients(), whole.parameters.gradients()) > 1e-2);
-  CHECK(at::equal(whole.model.evaluate(batch), whole.model.evaluate(next)));  // drops nothing
+  CHECK(at::equal(whole.model.evaluate(batch), whole.model.evaluate(next)));  // no dropout
 }
 
 TEST_CASE("every parameter is told ready once, in the order of the buffers", "[runtime]") {
@@ -177,17 +178,17 @@ TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runti
     for (const auto& spec : parameter_specs(tiny(family))) {
       INFO(spec.name);
       CHECK(spec.decay == (spec.shape.size() == 2));
-      // BLOOM's embedding norm once landed in the other group: losses spiked after restarts.
+      // BLOOM's embedding norm was once in the other group: losses spiked after restarts.
       if (spec.name.starts_with("embedding_norm")) CHECK_FALSE(spec.decay);
     }
 }
 
 TEST_CASE("the parameters are as many as were published, and as many as are planned", "[runtime]") {
   const auto gpt2 = plan::sized("gpt", "", 12, 768, 12, 50257, 1024);
-  // 47 rows of padding are added to its 50,257.
+  // Its 50,257 rows are padded by 47.
   CHECK(count(parameter_specs(gpt2)) == 124439808 + 47 * 768);
   CHECK(count(gpt2) == 124439808);
-  // As their cards and Hugging Face's own count have them.
+  // As in their model cards and Hugging Face's count.
   auto llama = some_llama();
   llama.layers = 16, llama.hidden = 2048, llama.heads = 32, llama.kv_heads = 8, llama.head_dim = 64;
   llama.ffn_hidden = 8192, llama.vocab = 128256, llama.tied = true;

@@ -19,13 +19,13 @@ TEST_CASE("dropout keeps its share, scaled, and the same elements every time", "
   CHECK_THAT(y.max().item<double>(), WithinAbs(1 / 0.75, 1e-6));
   CHECK(at::equal(y, ops::dropout(x, {0.25, 7, 0})));
   CHECK_FALSE(at::equal(y, ops::dropout(x, {0.25, 8, 0})));
-  // A part of the batch sees what the whole sees there.
+  // A part of the batch gets the same mask as in the whole.
   CHECK(at::equal(y.narrow(0, 10, 5),
                   ops::dropout(x.narrow(0, 10, 5).contiguous(), {0.25, 7, 1000})));
 }
 
 TEST_CASE("cross entropy by hand", "[runtime]") {
-  // Three logits, ln(1), ln(2), ln(5), and one of padding that must not count.
+  // Three logits, ln(1), ln(2), ln(5), and a padding column that must not count.
   auto logits = at::zeros({1, 4});
   logits[0][1] = std::log(2.0);
   logits[0][2] = std::log(5.0);

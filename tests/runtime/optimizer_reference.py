@@ -38,7 +38,7 @@ def adafactor_matrix(rows, columns, decay):  # Shazeer & Stern 2018, algorithm 4
         beta = 1 - t**-0.8
         g = gradients(rows * columns, t)
         square = [x * x + 1e-30 for x in g]
-        for i in range(rows):  # sums here, means in the program: the ratio is the same
+        for i in range(rows):  # sums here, means in the program: their ratio is the same
             r[i] = beta * r[i] + (1 - beta) * sum(square[i * columns + j] for j in range(columns))
         for j in range(columns):
             c[j] = beta * c[j] + (1 - beta) * sum(square[i * columns + j] for i in range(rows))

@@ -97,7 +97,7 @@ TEST_CASE("masters of 16-bit weights follow the same values, weights are their n
 }
 
 // Half way between two bf16 numbers: to the even one, up or down. A rate of zero leaves masters
-// alone.
+// unchanged.
 TEST_CASE("weights half way between two bf16 numbers are rounded to the even one",
           "[runtime][optim]") {
   ParameterOptions options;
@@ -142,7 +142,7 @@ TEST_CASE("masters keep small updates that bf16 would lose", "[runtime][optim]")
     const double weight = parameters[0].weight.item<double>();
     if (masters) {
       CHECK(parameters[0].master.item<double>() == Catch::Approx(0.99).epsilon(1e-5));
-      CHECK(weight == 0.98828125);  // of the numbers with 8 bits the nearest to 0.99
+      CHECK(weight == 0.98828125);  // the 8-bit number nearest to 0.99
     } else {
       CHECK(weight == 1);
     }

@@ -1,5 +1,5 @@
-// Embedding, norms, products, attention and head of one rank or of two that share each layer,
-// against autograd on another implementation, in every combination of what they can do.
+// Embedding, norms, products, attention and head of one rank, or of two that share each layer,
+// compared with autograd on another implementation, with every combination of options.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ std::vector<Case> cases(bool shared) {
   return all;
 }
 
-// The same values whoever has them: biases and norms that are not at their special first values.
+// The same values on all ranks: biases and norms differ from their special initial values.
 void set_weights(Parameters& parameters, std::int64_t layers) {
   parameters.initialize(5, 0.2, layers);
   for (auto& parameter : parameters)
@@ -83,7 +83,7 @@ void set_weights(Parameters& parameters, std::int64_t layers) {
   parameters.copy_masters_to_weights();
 }
 
-// What autograd has of this rank's slice.
+// The part of autograd's gradient for this rank's slice.
 at::Tensor slice_of(const at::Tensor& whole, const Parameter& parameter) {
   const auto dim = parameter.spec.split_dim;
   if (dim < 0) return whole;
@@ -124,7 +124,7 @@ void compare(Group& group, const Case& each) {
   expect(std::abs(loss - wanted) < (exact ? 1e-5 : 0.03),
          fmt::format("{}: a loss of {}, not {}", each.full_name(), loss, wanted));
   for (auto& parameter : mine) {
-    // Rows and heads of other ranks are added by the engine.
+    // The engine adds the rows and heads of other ranks.
     if (parameter.spec.is_partial || (each.sequence && parameter.spec.split_dim < 0))
       group.all_reduce(parameter.gradient).wait();
     const auto off =
@@ -135,7 +135,7 @@ void compare(Group& group, const Case& each) {
   }
 }
 
-// Of each layer four tensors as wide as the model, and what the rank has of the others.
+// For each layer four tensors as wide as the model, and the rank's share of the others.
 std::int64_t put_off_numbers(const plan::Model& model, std::int64_t ranks) {
   const auto heads = model.heads + 2 * model.kv_heads + model.heads;
   const auto mlp = (model.swiglu ? 3 : 2) * model.ffn_hidden;

@@ -17,7 +17,8 @@ using train::World;
 
 namespace {
 
-// Two of one shape, one that is not worth it at rank 2, a vector, one of three dims.
+// Two of the same shape, one that is not worth compressing at rank 2, a vector, one with three
+// dims.
 const std::vector<std::vector<std::int64_t>> kShapes = {
     {48, 32}, {48, 32}, {6, 5}, {70}, {20, 6, 8}};
 
@@ -64,7 +65,7 @@ at::Tensor rank_one(std::int64_t rows, std::int64_t columns, int rank) {
 }  // namespace
 
 TEST_CASE("rows become orthonormal, also nearly dependent and tiny ones", "[ddp][powersgd]") {
-  // In a rank: the test's own process must not compute.
+  // In a forked rank: the test's own process must not compute.
   const auto outcomes = run_ranks(1, [](const train::WorldOptions&) {
     auto rows = at::randn({3, 4, 50}, at::kDouble).to(at::kFloat);
     rows[1][2].copy_(rows[1][0] + 1e-3 * rows[1][3]);
@@ -188,7 +189,7 @@ TEST_CASE("bytes are those of the factors", "[ddp][powersgd]") {
     CompressingReducer reducer(parameters, world.world(), options);
     set_gradients(parameters, world.rank(), 1);
     reduce(reducer, parameters, 1);
-    // Before the start, whole: 1536 + 1536 + 64 + 128 + 960 elements with padding.
+    // Uncompressed before the start: 1536 + 1536 + 64 + 128 + 960 elements with padding.
     expect(world.world().traffic().bytes == 4 * 4224, "plain at first");
     expect(worst(parameters, 2, 1) < 2e-7, "and exact");
     set_gradients(parameters, world.rank(), 2);

@@ -7,7 +7,7 @@ using namespace orch::train;
 
 namespace {
 
-// Busy, not asleep: a sleep may be longer than asked for, this is at least.
+// Busy, not asleep: a sleep may be longer than requested, this is at least as long.
 void spend(double milliseconds) {
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::duration<double, std::milli>(milliseconds);
@@ -48,7 +48,7 @@ TEST_CASE("time goes to the innermost scope and to nothing outside", "[runtime][
   REQUIRE(items.size() == 2);
   CHECK(items.at("outer") >= 0.004);
   CHECK(items.at("inner") >= 0.020);
-  // Nothing counts twice, and the 30 ms outside not at all.
+  // No time counts twice, and the 30 ms outside not at all.
   CHECK(total(items) <= whole - 0.030);
 }
 

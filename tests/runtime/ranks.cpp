@@ -39,7 +39,7 @@ double seconds_since(Clock::time_point start) {
   ::_exit(code);
 }
 
-// Removed at the end of the test's process; ranks end without.
+// Removed at the end of the test's process; ranks exit without that.
 struct Folder {
   std::filesystem::path path;
   explicit Folder(std::filesystem::path at) : path(std::move(at)) {

@@ -10,38 +10,38 @@
 
 namespace orch::test {
 
-// How a rank ended.
+// The end of a rank.
 struct Outcome {
   int exit_code = -1;  // -1: by a signal
   int signal = 0;
-  std::string said;    // what it said, and the exception that ended it
+  std::string said;    // its output, and the exception that ended it
   double seconds = 0;  // from the start of all ranks to its end
 
   bool ok() const { return exit_code == 0; }
 };
 
 struct RankOptions {
-  double timeout_seconds = 30;  // of a collective
+  double timeout_seconds = 30;  // for one collective
   std::string flight_folder;
   double jitter_ms = 0;
-  // In the parent, while the ranks run.
+  // Called in the parent, while the ranks run.
   std::function<void(const std::vector<pid_t>&)> meanwhile;
 };
 
-// Each rank in a process of its own, forked before LibTorch has made a thread: the test's own
-// process must not compute. When only stopped ranks are left, they are killed.
+// Each rank in its own process, forked before LibTorch has created a thread: the test's own process
+// must not compute. When only stopped ranks are left, they are killed.
 std::vector<Outcome> run_ranks(int count, const std::function<void(train::WorldOptions)>& body,
                                const RankOptions& options = {});
 
-// The same with a world already open.
+// The same with an open world.
 std::vector<Outcome> run_worlds(int count, const std::function<void(train::World&)>& body,
                                 const RankOptions& options = {});
 
-// In a rank.
+// In a rank: adds to its output.
 void say(const std::string& text);
 void expect(bool condition, const std::string& what);  // throws
 
-// In the test: all ranks ended well, or what they said.
-std::string complaints(const std::vector<Outcome>& outcomes);  // empty: none
+// In the test: the output of all ranks, if any failed.
+std::string complaints(const std::vector<Outcome>& outcomes);  // empty: none failed
 
 }  // namespace orch::test

@@ -42,7 +42,7 @@ void expect_means(Parameters& parameters, int ranks, std::int64_t step, double t
   }
 }
 
-// Gradients get ready in an order that differs from rank to rank and step to step.
+// Gradients become ready in an order that differs between ranks and steps.
 void reduce_in_disorder(CompressingReducer& reducer, Parameters& parameters, int rank,
                         std::int64_t step) {
   std::vector<std::size_t> order(parameters.size());
@@ -145,8 +145,8 @@ TEST_CASE("parameters that are not used do not hold the others up", "[ddp]") {
       parameters.gradients().zero_();
       reducer.begin(step, true);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (i == 1 && world.rank() == 0) continue;  // by rank 0 alone
-        if (i == 3) continue;                       // by nobody
+        if (i == 1 && world.rank() == 0) continue;  // only by rank 0
+        if (i == 3) continue;                       // by no rank
         parameters[i].gradient.fill_(2);
         reducer.ready(i);
       }

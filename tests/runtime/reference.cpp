@@ -29,12 +29,11 @@ at::Tensor Reference::linear(const at::Tensor& x, const std::string& name) const
                                 : at::linear(x, weight(name + ".weight"), bias->second);
 }
 
-// x: [samples, heads, seq, dim]. Each pair is a complex number that is multiplied by one of
-// length 1.
+// x: [samples, heads, seq, dim]. Each pair is a complex number, multiplied by one of length 1.
 at::Tensor Reference::rotated(const at::Tensor& x) const {
   const auto dim = config_.head_dim;
   auto frequencies = at::pow(config_.rope_theta, -at::arange(0, dim, 2, at::kDouble) / dim);
-  if (config_.rope_factor != 1) {  // by wavelengths, as Llama 3.1's own code
+  if (config_.rope_factor != 1) {  // by wavelengths, as in Llama 3.1's own code
     const auto wavelengths = 2 * M_PI / frequencies;
     const auto context = static_cast<double>(config_.rope_original);
     const auto smooth =

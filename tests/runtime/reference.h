@@ -10,11 +10,11 @@
 
 namespace orch::train {
 
-// The same language model written another way, with LibTorch's own layers and its autograd: what
-// our forward and backward are held against.
+// The same language model in another implementation, with LibTorch's own layers and its autograd,
+// as reference for our forward and backward.
 class Reference {
  public:
-  // Takes a copy of the weights, as leaves that want gradients.
+  // Copies the weights, as leaves that require gradients.
   Reference(const plan::Model& config, const Parameters& parameters);
 
   at::Tensor logits(const at::Tensor& tokens) const;  // [samples * seq, padded vocab]
@@ -23,8 +23,8 @@ class Reference {
 
   std::map<std::string, at::Tensor>& weights() { return weights_; }
 
-  // What is dropped of a tensor; none: nothing. Sites as in the model: 1 and 2 of a layer, 3 of the
-  // embedding, whose layer is behind the last.
+  // The dropout mask of a tensor; empty: no dropout. Sites as in the model: 1 and 2 of a layer, 3
+  // of the embedding, whose layer is behind the last.
   std::function<at::Tensor(const at::Tensor& x, std::int64_t layer, int site)> drop;
 
  private:
@@ -43,7 +43,7 @@ class Reference {
   std::map<std::string, at::Tensor> weights_;
 };
 
-// A tiny Llama: 2 layers of 32, 4 heads of 12 on 2 keys, an MLP of 40 and a head of its own.
+// A tiny Llama: 2 layers of 32, 4 heads of 12 on 2 keys, an MLP of 40 and a separate head.
 plan::Model some_llama();
 
 // Tokens and targets of `samples`, by a simple rule.

@@ -1,5 +1,5 @@
-// Models and layouts drawn at random. Sizes are small and odd, so that little divides anything; a
-// drawn layout that orch refuses is drawn again.
+// Random models and layouts. Sizes are small and odd, so that few divisions are exact; a layout
+// that orch refuses is drawn again.
 #include "tests/trainers/draw.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ class Table {
   Texts fields_;
 };
 
-// Parts that a family of its own may have, whatever the named ones have.
+// The parts of a custom family, whatever the named ones have.
 void draw_parts(Draw& draw, Table& model) {
   const auto positions = draw.one_of<std::string>({"rope", "alibi", ""});
   if (!positions.empty()) model.set(positions.c_str(), true);
@@ -67,7 +67,7 @@ std::string draw_model(Draw& draw, DrawnTraining& asked, bool& has_bias) {
   return family + model.text();
 }
 
-// Layers of each stage, some of them without any.
+// The layers of each stage, some of them zero.
 std::string draw_stages(Draw& draw, std::int64_t layers, std::int64_t stages) {
   Numbers counts(static_cast<std::size_t>(stages), 0);
   for (std::int64_t layer = 0; layer < layers; ++layer)
@@ -188,7 +188,8 @@ DrawnTraining draw_training(Draw& draw) {
   asked.model = draw_model(draw, asked, has_bias);
   asked.global_batch = draw.one_of<std::int64_t>({4, 6, 8, 8, 12});
   asked.dtype = draw.one_of<std::string>({"fp32", "fp32", "fp32", "bf16", "fp16"});
-  // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps.
+  // A key's bias does not change scores: its gradient is noise, which Adafactor turns into whole
+  // steps.
   asked.optimizer = !has_bias && draw.percent(30) ? "adafactor" : "adamw";
   Table fields;
   fields.set("learning_rate", 1e-3)

@@ -7,7 +7,7 @@
 
 namespace orch::test {
 
-// What is drawn of one seed: the same on every machine and with every standard library.
+// Random numbers from a seed: the same on every machine and with every standard library.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : random_(seed) {}
@@ -26,18 +26,18 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-// A model and how it learns: what all layouts of a case have in common.
+// A model and its training: common to all layouts of a case.
 struct DrawnTraining {
   std::string family, model, training;  // the last two in Lua
   std::int64_t layers = 1, global_batch = 1;
   std::string dtype, optimizer;
 
   bool is_exact() const { return dtype == "fp32"; }
-  // Sums in fp16 overflow where those of one process do not, and other steps are skipped.
+  // Sums in fp16 overflow in other steps than those of one process, so other steps are skipped.
   bool sums_wide() const { return dtype == "fp16"; }
 };
 
-// A strategy with its settings, on so many ranks.
+// A strategy with its settings, on a number of ranks.
 struct DrawnLayout {
   std::string name;      // "megatron 2x2x1": tensor, pipeline and data
   std::string strategy;  // in Lua
@@ -45,9 +45,9 @@ struct DrawnLayout {
 };
 
 DrawnTraining draw_training(Draw& draw);
-// One that may be refused: whether it fits the model is for orch to say.
+// A layout that may be refused: orch decides if it fits the model.
 DrawnLayout draw_layout(Draw& draw, const DrawnTraining& asked);
-// One process that computes all of it.
+// One process that computes everything.
 DrawnLayout single(Draw& draw, const DrawnTraining& asked);
 
 // The experiment file of one of them.

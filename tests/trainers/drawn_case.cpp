@@ -1,6 +1,5 @@
-// A case trains six steps in one process and in a drawn layout, which saves after four; another
-// drawn layout goes on from there. A layout counts as possible if orch plans it, as it does for
-// users.
+// A case trains six steps in one process and in a random layout, which saves after four; another
+// random layout continues from there. A layout counts as possible if orch plans it.
 #include "tests/trainers/drawn_case.h"
 
 #include <fmt/format.h>
@@ -20,7 +19,7 @@ namespace {
 constexpr int kSavedAt = 4, kSteps = 6;  // as draw.cpp has it
 constexpr int kMostDraws = 300;
 
-// Sums in another order; and products that round to 8 bits, of which AdamW makes whole steps.
+// Sums in another order; and products rounded to 8 bits, which AdamW turns into whole steps.
 constexpr Distances kExact{2e-6, 2e-6, 1e-5, 5e-6, 1e-5}, kRounded{0.005, 0.005, 0.1, 0.02, 0.2};
 
 using Tensors = std::map<std::string, std::vector<float>>;
@@ -46,7 +45,7 @@ std::map<int, double> numbers_of(const Attempt& attempt, const std::string& even
   return all;
 }
 
-// Of steps that `got` has.
+// Over the steps in `got`.
 double difference(const std::map<int, double>& got, const std::map<int, double>& wanted) {
   double most = 0;
   for (const auto& [step, value] : got) {
@@ -70,7 +69,7 @@ Tensors tensors_of(const checkpoint::Reader& reader, bool weights) {
   return all;
 }
 
-// As a part of the largest element of its kind ("exp_avg"): a tensor of zeros has noise.
+// Relative to the largest element of its kind ("exp_avg"): a tensor of zeros contains noise.
 double difference(const Tensors& got, const Tensors& wanted) {
   std::map<std::string, double> largest;
   const auto kind = [](const std::string& name) { return name.substr(0, name.find('/')); };
@@ -111,7 +110,7 @@ Distances compare(const Attempt& got, const checkpoint::Reader& saved, const Att
           difference(tensors_of(saved, false), tensors_of(expected, false))};
 }
 
-// Whether transformers has such a model; if so, what is exported comes back to the bit.
+// True if transformers has such a model; then the exported one must be read back bitwise equal.
 bool export_again(const checkpoint::Reader& from, const Place& place, const std::string& name) {
   const auto folder = place.root() / name;
   const auto exported = huggingface::export_model(from, folder);
@@ -127,7 +126,7 @@ bool export_again(const checkpoint::Reader& from, const Place& place, const std:
   return true;
 }
 
-// Whether they can be; both layouts export the same model.
+// True if they can be exported; both layouts must export the same model.
 bool export_both(const checkpoint::Reader& first, const checkpoint::Reader& second) {
   const Place place;
   const bool can = export_again(first, place, "first");
@@ -161,7 +160,7 @@ Planner::Planner() {
   auto cluster = shipped("clusters/local.yaml"), gpus = shipped("gpus.yaml");
   replace(cluster, "\nname: local\n", "\nname: drawn\n");
   replace(cluster, "gpus_per_node: 4\n", "gpus_per_node: 8\n");
-  // Our trainers do on a CPU what it is not planned for.
+  // On a CPU our trainers support more than is planned.
   const std::string narrow = "    bf16: { value: 30 GFLOPs, ";
   replace(gpus, narrow, "    fp16: { value: 30 GFLOPs, origin: \"assumed: as bf16\" }\n" + narrow);
   place_.file("clusters/drawn.yaml", cluster);

@@ -13,12 +13,12 @@
 
 namespace orch::test {
 
-// Plans experiments as `orch plan` does, on a machine like `local` with more ranks.
+// Plans experiments like `orch plan`, on a machine like `local` with more ranks.
 class Planner {
  public:
   Planner();
 
-  // run.json; or none, where orch refuses it.
+  // run.json; nothing if orch refuses it.
   std::optional<nlohmann::ordered_json> plan(const std::string& lua);
 
  private:
@@ -26,7 +26,7 @@ class Planner {
   std::unique_ptr<app::App> app_;
 };
 
-// How far two trainings are apart, as parts of what they should come to: 0 is equal to the bit.
+// The distance between two trainings, relative to the expected values: 0 means bitwise equal.
 struct Distances {
   double loss = 0, evaluation = 0, norm = 0, weights = 0, states = 0;
 };
@@ -34,25 +34,25 @@ struct Distances {
 struct DrawnOutcome {
   int drawn = 0, refused = 0;  // layouts
   bool is_exported = false;
-  Distances single;  // the first layout against one process
-  Distances
-      resumed;  // the second one, which goes on from the first one's checkpoint, against the first
+  Distances single;   // the first layout compared with one process
+  Distances resumed;  // the second one, which continues from the first one's checkpoint, compared
+                      // with the first
 };
 
 // A training in two layouts, and in one process.
 class DrawnCase {
  public:
-  // planner outlives it. All is drawn from the seed and the number.
+  // planner must outlive it. Everything follows from the seed and the number.
   DrawnCase(Planner& planner, std::uint64_t seed, int number);
 
-  void run();  // throws with what is wrong
+  void run();  // throws with a description of the failure
   const DrawnOutcome& outcome() const { return outcome_; }
   bool is_exact() const { return asked_.is_exact(); }
   std::string row() const;    // of the table
   std::string files() const;  // the experiments
 
  private:
-  // run.json of the first one that orch plans.
+  // run.json of the first layout that orch plans.
   nlohmann::ordered_json draw_until_possible(const std::function<DrawnLayout()>& draw);
 
   Planner& planner_;

@@ -1,4 +1,4 @@
-// What must not change a training, or not by a bit.
+// Variations that must not change a training, or not by a bit.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>

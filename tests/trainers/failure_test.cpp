@@ -1,4 +1,4 @@
-// What ends a training, and how it is told.
+// How trainings end, and how failures are reported.
 #include <sys/resource.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -42,7 +42,7 @@ TEST_CASE("a rank that dies is named, with the collective, within the timeout", 
     CHECK(attempt.exit_codes[static_cast<std::size_t>(rank)] ==
           (rank == victim ? 128 + SIGKILL : 1));
   CHECK(contains(attempt.output, "rank " + std::to_string(victim) + " is gone"));
-  // Of gradients, or of what ranks report at the end of a step.
+  // The all-reduce of gradients, or of what ranks report at the end of a step.
   CHECK((contains(attempt.output, "all_reduce") || contains(attempt.output, "all_gather")));
   CHECK(attempt.failure().failure == record::Failure::nccl);
 }

@@ -1,6 +1,5 @@
-// Llama under every kind of parallelism against ddp's single process, which is held against
-// autograd in parity_test: fewer heads of keys and values than of queries, their norms, a head of
-// its own.
+// Llama under every kind of parallelism compared with ddp's single process, which parity_test
+// compares with autograd: fewer key-value heads than query heads, their norms, a separate head.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -40,7 +39,7 @@ TEST_CASE("a Llama's shards and its host train as one process", "[train][zero]")
   expect_near(train(llama(zero_run("zero3", 2, settings))), trained(llama(ddp_run(1))), 1e-6, 1e-6);
 }
 
-// Norms of heads are added up over the ranks that share them, from the host.
+// Gradients of head norms are added up over the ranks that share them, from the host.
 TEST_CASE("a Llama's gradients on the host are those of all its ranks", "[train][zero]") {
   auto run = llama(zero_run("zero3", 4, {{"offload", "full"}, {"tensor_parallel", 2}}));
   run["tensor_parallel"] = 2;

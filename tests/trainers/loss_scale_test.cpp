@@ -1,4 +1,4 @@
-// fp16: what follows from the loss scale, and outlives a stop.
+// fp16: the effects of the loss scale, also after a restart.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
@@ -23,7 +23,7 @@ std::map<int, ScaledStep> scaled_steps(const std::vector<Attempt>& attempts) {
   return all;
 }
 
-// After some that were skipped, in the middle of a window that ends with a larger scale.
+// After some skipped steps, in the middle of a window that ends with a larger scale.
 int step_within_window(const std::map<int, ScaledStep>& steps) {
   for (const auto& [step, is] : steps)
     if (step > 2 && steps.contains(step + 2) && !steps.at(step - 1).skipped && !is.skipped &&
@@ -56,7 +56,7 @@ TEST_CASE("skipped steps and the window of the loss scale outlive a stop", "[tra
   CHECK(parts.weights() == whole.weights());  // AdamW corrects by the number of updates
 }
 
-// Both train alike until the last step, which doubles the scale of one of them.
+// Both train alike until the last step, which doubles the scale in one of them.
 TEST_CASE("what PowerSGD owes grows with the loss scale", "[train]") {
   auto json = small_run(2);
   json["settings"]["dtype"] = "fp16";

@@ -1,5 +1,5 @@
-// Tensor, pipeline and data parallelism against ddp's single process, which is held against
-// autograd in parity_test. Tolerances are for fp32 and 20 steps, with an epsilon that keeps noise
+// Tensor, pipeline and data parallelism compared with ddp's single process, which parity_test
+// compares with autograd. Tolerances are for fp32 and 20 steps, with an epsilon that prevents noise
 // about zero from becoming steps of the learning rate.
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ double largest(const Trained& trained) {
   return most;
 }
 
-// Padded as ddp pads it: some processors' products of another width round otherwise.
+// Padded as in ddp: on some processors products of another width round differently.
 Json with_ddp_vocab(Json run) {
   run["settings"]["vocab_multiple"] = 128;
   return run;
@@ -95,7 +95,7 @@ TEST_CASE("pipelines train as one process", "[train][megatron]") {
 }
 
 // The first stage has forwards of as many micro-batches behind it as there are stages: with fewer
-// the others wait, with more it keeps too much. Neither changes a loss.
+// the others wait, with more it stores too much. Neither changes a loss.
 TEST_CASE("a stage keeps as many micro-batches as 1F1B has in flight", "[train][megatron]") {
   const auto kept = [](int micro_batches, bool filled) {
     auto json = megatron_run(1, 4, 1);
@@ -164,7 +164,7 @@ TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][mega
   }
   const auto wanted = train(ddp);
   CHECK(train(run) == wanted);
-  // Weights that are still on their way when forward begins.
+  // Weights that are still being gathered when forward begins.
   run["settings"]["overlap_param_gather"] = true;
   AttemptOptions slow;
   slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "7"}};
@@ -182,8 +182,8 @@ TEST_CASE("adafactor's means are of whole matrices in every layout", "[train][me
     (*json)["steps"] = 3;
   }
   auto got = train(run), wanted = trained(ddp);
-  // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps, and
-  // from the third on they shorten those of the biases beside it.
+  // A key's bias does not change scores: its gradient is noise, which Adafactor turns into whole
+  // steps, and from the third on they shorten those of the biases beside it.
   for (auto* each : {&got, &wanted})
     std::erase_if(each->weights, [](const auto& item) { return item.first.ends_with("qkv.bias"); });
   CHECK(worst_loss(got, wanted) < 2e-6);
@@ -210,8 +210,8 @@ TEST_CASE("gradients are summed in 16 bits where that is asked for", "[train][me
 }
 
 // After one step AdamW's first moment is the gradient times 1 - beta1: all tensors of the
-// checkpoint tell the norm, each once. What other ranks have too weighs enough that counting it
-// twice would show.
+// checkpoint give the norm, each once. Tensors that other ranks have too are large enough to show
+// double counting.
 TEST_CASE("the norm counts every gradient once", "[train][megatron]") {
   auto json = megatron_run(2, 2, 2);
   json["settings"]["zero_stage"] = 1;
@@ -264,7 +264,7 @@ TEST_CASE("what a rank computes again or waits for changes no bit of 2 x 2 ranks
   CHECK(train(json) == plain);
 }
 
-// The scale begins far too high: at the last step that is skipped, not every rank has an overflow.
+// The scale begins far too high: at the last skipped step, only some ranks have an overflow.
 TEST_CASE("an overflow on one rank is one for all", "[train][megatron]") {
   const auto scales = [](nlohmann::ordered_json json) {
     json["settings"]["dtype"] = "fp16";
@@ -287,7 +287,7 @@ TEST_CASE("an overflow on one rank is one for all", "[train][megatron]") {
   auto run = megatron_run(2, 2, 1);
   run["settings"]["sequence_parallel"] = true;
   CHECK(scales(run) == single);
-  // Nor does the number of replicas change which steps are skipped, where sums are in fp32.
+  // With fp32 sums, the number of replicas does not change which steps are skipped.
   const auto wide = scales(ddp_run(1));
   CHECK(scales(ddp_run(2)) == wide);
   CHECK(scales(ddp_run(4)) == wide);
@@ -303,7 +303,7 @@ TEST_CASE("a rank with padding alone, and the shortest sequence", "[train][megat
     (*json)["model"]["seq"] = 1;
     (*json)["steps"] = 10;
   }
-  run["settings"]["vocab_multiple"] = 40;  // 4 x 40 = 160 for 100: the last rank has no word
+  run["settings"]["vocab_multiple"] = 40;  // 4 x 40 = 160 for 100: the last rank has no vocabulary
   expect_near(train(run), trained(ddp), 2e-6, 5e-6 * largest(trained(ddp)));
 }
 
@@ -340,7 +340,8 @@ TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron
     return all;
   }();
   const auto& whole = trained(ddp_run(1));
-  // In a circle: each is loaded once by the next one, and loads the one before it.
+  // In a cycle: each layout's checkpoint is loaded by the next one, and it loads the previous
+  // one's.
   const auto begin = GENERATE(0u, 4u, 8u);
   auto json = layouts[begin];
   json["steps"] = 8;

@@ -1,4 +1,4 @@
-// DDP against one process that is written another way: autograd and torch::optim::AdamW.
+// DDP compared with one process in another implementation: autograd and torch::optim::AdamW.
 #include <torch/csrc/api/include/torch/optim/adamw.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,6 @@
-// Layouts drawn at random: each trains a few steps against one process, saves, is loaded in another
-// drawn layout, and both are exported (drawn_case.cpp). Of case K all is drawn from the seed and K,
-// so that it can be run again alone.
+// Random layouts: each trains a few steps, compared with one process, saves, is loaded in another
+// random layout, and both are exported (drawn_case.cpp). Case K follows from the seed and K alone,
+// so that it can be repeated.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Options {
   int jobs = 2;
 };
 
-// What the summary counts: in how many cases either layout has it.
+// A feature in the summary: in how many cases at least one layout has it.
 struct Feature {
   const char* name;
   const char* text;  // of an experiment file
@@ -46,7 +46,7 @@ constexpr std::array kFeatures{Feature{"interleave", "interleave = "},
                                Feature{"bf16", "bf16"},
                                Feature{"fp16", "fp16"}};
 
-// What a process that has tried a case sends to the one that counts.
+// The result of a case, sent from the process that runs it to the one that counts.
 struct Report {
   DrawnOutcome outcome;
   bool is_exact = false, failed = false;
@@ -77,7 +77,7 @@ Report try_case(Planner& planner, const Options& options, int number) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   const auto text =
       fmt::format("{:>4} {} {} {:.1f} s\n{}", number, one.row(), line, took.count(), why);
-  (void)!::write(1, text.data(), text.size());  // at once: others write too
+  (void)!::write(1, text.data(), text.size());  // one write: others write too
   return report;
 }
 

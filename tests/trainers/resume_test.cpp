@@ -1,4 +1,4 @@
-// Stopped, killed and started again.
+// Trainings that are stopped, killed and started again.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace orch::test;
 
 namespace {
 
-// Long enough that kills meet it in the middle, and a checkpoint always being written.
+// Long enough that kills come in the middle, while a checkpoint is being written.
 nlohmann::ordered_json long_run(int ranks, int steps) {
   auto json = small_run(ranks);
   json["steps"] = steps;
@@ -58,7 +58,8 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
   std::mt19937 random(seed);
   int kills = 0, in_training = 0;
   for (; kills < most; ++kills) {
-    // Some while it starts, most in the steps that follow: else it would never come further.
+    // Some kills during the start, most in the following steps: otherwise there would be no
+    // progress.
     const int after = std::uniform_int_distribution(-1, 7)(random);
     AttemptOptions options;
     options.meanwhile = [&](const std::vector<pid_t>& pids, const fs::path& attempt) {
@@ -84,8 +85,8 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
         whole.saved("exp_avg/word_embedding.weight"));
 }
 
-// A file of the newest one is a pipe that nobody writes to: who opens it waits, longer than a
-// collective may take.
+// A file of the newest one is a pipe without a writer: opening it blocks, longer than a collective
+// may take.
 TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   auto json = long_run(2, 6);
   json["training"]["keep_checkpoints"] = 2;
@@ -103,7 +104,7 @@ TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   AttemptOptions options;
   options.meanwhile = [&](const std::vector<pid_t>&, const fs::path&) {
     std::this_thread::sleep_for(std::chrono::seconds(20));
-    for (int tries = 0, end = -1; tries < 600 && end < 0; ++tries) {  // until somebody reads
+    for (int tries = 0, end = -1; tries < 600 && end < 0; ++tries) {  // until it has a reader
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       end = ::open(shard.c_str(), O_WRONLY | O_NONBLOCK);
       if (end >= 0) ::close(end);
@@ -147,7 +148,7 @@ TEST_CASE("SIGUSR1 saves and leaves; another number of ranks goes on from there"
   CHECK(rest.events().at(1).at("step") == at + 1);
   const auto expected = whole.losses(), got = parts.losses();
   REQUIRE(got.size() == 60);
-  // PowerSGD compresses what each rank has: other ranks, other approximations, the same goal.
+  // PowerSGD compresses each rank's gradient: other ranks, other approximations, the same limit.
   const double most = std::string(compression) == "none" ? 1e-6 : 0.2;
   for (const auto& [step, loss] : expected) {
     INFO("step " << step);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Five strategies of the experiment that compares them on this machine: the same samples, the same
-# loss. (All of them take longer; their numbers are held against each other in megatron_test and zero_test.)
+# loss. (All strategies take longer; megatron_test and zero_test compare their numbers.)
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 
@@ -28,7 +28,7 @@ assert max(losses) - min(losses) < 1e-5, losses
 assert 3 < losses[0] < 4.7, losses  # ln 100 = 4.6 at first
 PY
 
-# A rank of each stage alone, on this machine or prepared for another one, by a script.
+# One rank of each stage alone, on this machine or prepared as a script for another one.
 for program in bash dirname mkdir realpath rm tail; do
   ln -s "$(command -v $program)" "$work/no_programs/"
 done

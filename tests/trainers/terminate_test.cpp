@@ -1,4 +1,4 @@
-// Exceptions that nobody can catch.
+// Uncatchable exceptions.
 #include <sys/wait.h>
 #include <unistd.h>
 

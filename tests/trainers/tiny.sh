@@ -1,6 +1,6 @@
 #!/bin/bash
-# The experiment that trains on this machine, as people run it: five real trainings, measured beside
-# estimated. PowerSGD begins after ten steps; the others need no more.
+# The experiment that trains on this machine, as a user runs it: five real trainings, measurements
+# beside estimates. PowerSGD begins after ten steps; the others need no more.
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 

@@ -52,7 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// forked: the backend whose main() is called, or empty: the program is started.
+// forked: the backend whose main() is called; empty: the program is started.
 pid_t start(std::vector<std::string> arguments, const std::map<std::string, std::string>& more,
             const fs::path& log, const std::string& forked) {
   auto variables = environment(more);

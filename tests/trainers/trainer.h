@@ -16,13 +16,13 @@
 namespace orch::test {
 
 // run.json of a small model on `ranks` ranks of the CPU, as orch would write it; change what a test
-// is about.
+// needs.
 nlohmann::ordered_json small_run(int ranks);
 
-// Four heads on two of keys and values, with their norms, and a head of its own.
+// Four heads on two keys and values, with their norms, and a separate head.
 nlohmann::ordered_json small_llama();
 
-// small_run with four layers, as the next ones have.
+// small_run with four layers, like the following ones.
 nlohmann::ordered_json ddp_run(int ranks);
 
 // The same for the trainer of tensor and pipeline parallelism: four layers, 4 / data_parallel
@@ -34,7 +34,7 @@ nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
 nlohmann::ordered_json zero_run(const std::string& name, int ranks,
                                 const nlohmann::ordered_json& settings = {});
 
-// How the ranks of an attempt ended.
+// The result of an attempt's ranks.
 struct Attempt {
   std::vector<int> exit_codes;  // 128 + n: by signal n
   std::string output;           // of all ranks, behind their numbers
@@ -42,10 +42,10 @@ struct Attempt {
   fs::path folder;
 
   bool ok() const;
-  bool finished() const;  // the file that says so
+  bool finished() const;  // true if the file "finished" exists
   std::vector<nlohmann::json> events() const;
-  nlohmann::json event(const std::string& name) const;  // the last such; null: none
-  // As orch reads it: of ranks that fail together, some only hear that another was before them.
+  nlohmann::json event(const std::string& name) const;  // the last one; null: none
+  // As orch reads it: of ranks that fail together, some only report the failure of another.
   record::Confession failure() const;
 };
 
@@ -87,7 +87,7 @@ class TrainerRun {
 // Waits until an attempt has done so many steps; false if it does not in time.
 bool wait_for_step(const fs::path& attempt, int step, double seconds = 300);
 
-// A NaN is larger than any number: it never passes for a small difference.
+// NaN is larger than any number: it never passes for a small difference.
 double larger(double a, double b);
 
 // The largest difference.
@@ -95,23 +95,23 @@ double distance(const std::vector<float>& a, const std::vector<float>& b);
 double distance(const std::map<std::string, std::vector<float>>& a,
                 const std::map<std::string, std::vector<float>>& b);
 
-// What a training came to.
+// The results of a training.
 struct Trained {
   std::map<int, double> losses;
   std::map<std::string, std::vector<float>> weights;
   std::map<int, double> norms = {};  // of the gradient, by step
-  // To the bit. Norms are added up in the order of ranks.
+  // Bitwise. Norms are added up in the order of ranks.
   bool operator==(const Trained& other) const {
     return losses == other.losses && weights == other.weights;
   }
 };
 std::ostream& operator<<(std::ostream& to, const Trained& trained);
 Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
-// Once for all cases that ask for it.
+// Cached for all cases that need it.
 const Trained& trained(const nlohmann::ordered_json& json);
 double worst_loss(const Trained& a, const Trained& b);
 double worst_norm(const Trained& a, const Trained& b);  // relative
-// Losses and weights, and the norm to 1e-6: everything is counted once, else it is off by a
+// Compares losses and weights, and the norm to 1e-6: a value counted twice would change it by a
 // thousandth and more.
 void expect_near(const Trained& got, const Trained& wanted, double losses, double weights);
 

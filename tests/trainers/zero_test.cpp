@@ -1,4 +1,4 @@
-// ZeRO and FSDP against ddp: what is sharded changes no arithmetic. Tolerances are for fp32 and 20
+// ZeRO and FSDP compared with ddp: sharding changes no arithmetic. Tolerances are for fp32 and 20
 // steps.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +28,8 @@ std::vector<Kind> kinds() {
 
 }  // namespace
 
-// Two terms commute, and a step has one micro-batch: more are added up in another order.
+// The sum of two terms does not depend on their order, and a step has one micro-batch: more terms
+// are added up in another order.
 TEST_CASE("every kind of shards on two ranks is ddp to the bit", "[train][zero]") {
   auto ddp = ddp_run(2);
   ddp["micro_batch"] = 4;
@@ -87,7 +88,7 @@ TEST_CASE("delays, overlap and recomputation change no bit of shards", "[train][
   CHECK(train(json) == plain);
 }
 
-// The words' gradient is then the sum of two that were rounded, not one.
+// The word embedding's gradient is then the sum of two rounded ones.
 TEST_CASE("a tied gradient that is reduced twice is the same to rounding", "[train][zero]") {
   auto json = zero_run("zero3", 2, {{"tied_scatter", "twice"}, {"recompute", "full"}});
   expect_near(train(json), trained(ddp_run(1)), 1e-6, 1e-6);
@@ -123,7 +124,7 @@ TEST_CASE("what a run does not set is told as it is done", "[train][zero]") {
   }
 }
 
-// A scale that overflows: all ranks skip, nothing is updated, and they go on with half of it.
+// A scale that overflows: all ranks skip the step, and continue with half of it.
 TEST_CASE("an overflow of fp16 is skipped by all shards, on the host too", "[train][zero]") {
   const char* offload = GENERATE("none", "optimizer", "full");
   auto json = zero_run("zero3", 2, {{"dtype", "fp16"}, {"offload", offload}});
@@ -173,8 +174,8 @@ TEST_CASE("16-bit shards learn as ddp does", "[train][zero]") {
   CHECK(worst_loss(train(json), wanted) < 0.005);
 }
 
-// The host does what the device would have done, while the next step begins. On one rank, gradients
-// of several micro-batches are added up in another order if they leave the device.
+// The host does the same work as the device would, while the next step begins. On one rank,
+// gradients of several micro-batches are added up in another order if they leave the device.
 TEST_CASE("what is offloaded to the host changes no bit", "[train][zero]") {
   struct Case {
     const char* name;
@@ -210,8 +211,8 @@ TEST_CASE("what is offloaded to the host changes no bit", "[train][zero]") {
   }
 }
 
-// Gathers that leave when the host is done with a unit: the last step's have all left when a rank
-// does, or another would wait for them.
+// Gathers start when the host has updated a unit: all of the last step's must have started when a
+// rank exits, otherwise another would wait for them.
 TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
   const bool megatron = GENERATE(false, true);
   auto json = megatron ? megatron_run(2, 1, 2) : zero_run("deepspeed", 2, {{"stage", 2}});
@@ -234,7 +235,7 @@ TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
   }
 }
 
-// Both buffers of the ring hold the same layer's gradients then, of two micro-batches.
+// Both buffers of the ring then hold the same layer's gradients, of two micro-batches.
 TEST_CASE("one layer's gradients of several micro-batches add up wherever they are",
           "[train][zero]") {
   const int ranks = GENERATE(1, 2);
@@ -308,8 +309,8 @@ TEST_CASE("Adafactor's means go to any other shards", "[train][zero]") {
   layouts[2]["tensor_parallel"] = 2;
   layouts[2]["data_parallel"] = 1;
   layouts[2]["accumulate"] = 4;
-  // No biases: a key's changes no score, so that its gradient is noise, of which Adafactor makes
-  // whole steps.
+  // No biases: a key's does not change scores, so that its gradient is noise, which Adafactor turns
+  // into whole steps.
   const auto adafactor = [](Json run, int steps) {
     run["model"] = small_llama();
     run["settings"]["optimizer"] = "adafactor";

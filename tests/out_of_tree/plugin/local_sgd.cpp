@@ -1,4 +1,4 @@
-// Local SGD: every rank trains by itself and the weights are averaged every so many steps.
+// Local SGD: every rank trains by itself and the weights are averaged every n steps.
 
 #include <orch/spec.h>
 
@@ -9,7 +9,7 @@ using namespace orch::backend;
 constexpr orch::plan::Integer kPeriod{"period", "steps between averages", 8, {1, 10000}};
 constexpr orch::plan::Choice kDtype{"dtype", "of the products", {"bf16", "fp32"}};
 
-// Outside any namespace, and named as other backends name theirs: they must not get mixed up.
+// Outside any namespace, and with the name that other backends use: they must not be mixed up.
 class Spec final : public BackendSpec {
  public:
   std::string name() const override { return "local_sgd"; }

@@ -25,7 +25,7 @@ std::string reason(const fs::path& checkpoint) {
 }
 
 void put(const fs::path& file, const std::string& content) {
-  // Not by cutting it first: some file systems then write to the disk at once.
+  // Not truncated first: some file systems then write to the disk at once.
   std::fstream(file, std::ios::binary | std::ios::in | std::ios::out) << content;
   fs::resize_file(file, content.size());
 }

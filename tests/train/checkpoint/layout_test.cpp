@@ -8,7 +8,7 @@ using checkpoint::Reader;
 
 namespace {
 
-// Flat shards of one tensor over so many ranks, as ZeRO has them.
+// Flat shards of one tensor over n ranks, as with ZeRO.
 std::vector<Piece> zero(const Piece& of, int ranks) {
   std::vector<Piece> out;
   const auto all = of.end - of.begin;
@@ -17,7 +17,7 @@ std::vector<Piece> zero(const Piece& of, int ranks) {
   return out;
 }
 
-// Slices along a dim, as tensor parallelism has them.
+// Slices along a dim, as with tensor parallelism.
 std::vector<Piece> tensor_parallel(const Piece& of, std::size_t dim, int ranks) {
   std::vector<Piece> out;
   const auto size = of.shape[dim] / ranks;
@@ -37,7 +37,7 @@ std::vector<Saved> shares(const std::vector<Piece>& pieces) {
   return out;
 }
 
-// Saved as one layout, read as another: every element is where it belongs.
+// Saved in one layout, read in another: every element is in its place.
 void check_layouts(const std::vector<Piece>& written, const std::vector<Piece>& wanted) {
   const Place place;
   REQUIRE(write_all(place.root(), at_step(1), shares(written)));

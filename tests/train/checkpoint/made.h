@@ -33,7 +33,7 @@ std::vector<T> values(const std::vector<std::byte>& data) {
   return out;
 }
 
-// Where in the whole tensor the elements of a piece are, counted by dividing: the plain way.
+// The indices in the whole tensor of a piece's elements, computed by division: the simple way.
 inline std::vector<std::int64_t> global_indices(const Piece& piece) {
   std::vector<std::int64_t> out;
   for (auto element = piece.begin; element < piece.end; ++element) {
@@ -48,7 +48,7 @@ inline std::vector<std::int64_t> global_indices(const Piece& piece) {
   return out;
 }
 
-// A tensor whose elements are `base` plus their own index.
+// A tensor whose elements are `base` plus their index.
 inline std::vector<float> counted(const Piece& piece, float base) {
   std::vector<float> out;
   for (const auto index : global_indices(piece)) out.push_back(base + static_cast<float>(index));
@@ -85,7 +85,7 @@ inline Saved simple(std::int64_t step, std::int64_t elements = 100) {
   return {{saved(Piece::whole("weights/w", Dtype::f32, {elements}), static_cast<float>(step))}};
 }
 
-// Each rank's share, the last rank first, so that rank 0 finds all others'.
+// Writes each rank's share, the last rank first, so that rank 0 finds all others'.
 inline Status write_all(const fs::path& folder, Facts facts, const std::vector<Saved>& shares,
                         const std::string& attempt = "a") {
   facts.ranks = static_cast<int>(shares.size());
@@ -109,7 +109,7 @@ inline std::vector<float> read(const checkpoint::Reader& reader, const Piece& wa
   return values<float>(to);
 }
 
-// Runs it in a process of its own; its exit code is what it returns.
+// Runs it in a separate process; its result is the exit code.
 template <class Work>
 pid_t in_process(Work work) {
   const pid_t child = ::fork();

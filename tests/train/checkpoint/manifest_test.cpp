@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kManyRanks = 4096;
 using Shares = std::vector<std::vector<Piece>>;  // by rank
 
-// Boxes in a row, cut over so many ranks from `first` on.
+// Consecutive boxes, cut over several ranks beginning with `first`.
 void cut_row(const std::vector<Piece>& row, std::size_t first, std::int64_t ranks, Shares& shares) {
   std::int64_t all = 0;
   for (const auto& box : row) all += box.end;
@@ -44,7 +44,7 @@ Manifest manifest_of(const Shares& shares) {
   return manifest;
 }
 
-// How long the text is; what comes back is what was said, and whole.
+// Returns the length of the text; it must read back the same and complete.
 std::size_t check_text(const Shares& shares) {
   const auto manifest = manifest_of(shares);
   const auto json = checkpoint::checkpoint_json(manifest);
@@ -61,7 +61,7 @@ std::size_t check_text(const Shares& shares) {
   return json.size();
 }
 
-// checkpoint.json with these members, and the checksum that belongs to them.
+// The error for a checkpoint.json with these members and a right checksum.
 std::string refused(const std::string& tensors, const std::string& shards, int ranks = 1,
                     const std::string& numbers = "{}") {
   const auto text = R"({"version":1,"step":1,"consumed_samples":0,"seed":0,"ranks":)" +
@@ -153,7 +153,7 @@ TEST_CASE("boxes cover a tensor once, or it is told", "[checkpoint]") {
   const auto part = [](std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width) {
     return box("w", {3, 3}, {y, x}, {height, width});
   };
-  // No cut goes through all of it.
+  // No cut goes through all boxes.
   CHECK(boxes_refused({part(0, 0, 1, 2), part(0, 2, 2, 1), part(2, 1, 1, 2), part(1, 0, 2, 1),
                        part(1, 1, 1, 1)}) == "");
   CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(1, 0, 1, 3)}), ContainsSubstring("overlap"));
@@ -190,7 +190,7 @@ TEST_CASE("segments that are damaged are told", "[checkpoint]") {
   CHECK_THAT(one(24, "[[0,1e300]]"), ContainsSubstring("too large"));
   CHECK_THAT(one(24, "[[0]]"), ContainsSubstring("out of range"));
   CHECK_THAT(one(24, "[[0,4,8,-1]]"), ContainsSubstring("negative number"));
-  // Some bytes of text that ask for all memory.
+  // A few bytes of text that request all memory.
   CHECK_THAT(one(24, "[[0,4,0,9223372036854775807]]"), ContainsSubstring("too many segments"));
   CHECK_THAT(refused(tensors, "[" + shard(24, "[[0,24]]") + "]", 2),
              ContainsSubstring("the number of shards differs from the number of ranks"));

@@ -1,4 +1,4 @@
-// Ranks as processes; kill -9 at random moments; disks that take no more.
+// Ranks as processes; kill -9 at random times; full disks.
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kElements = 60'000;
 constexpr int kRanks = 2;
 
-// A rank's half of a tensor that holds the step in every element.
+// A rank's half of a tensor with the step in every element.
 Saved half(std::int64_t step, int rank) {
   auto piece = range(Piece::whole("w", Dtype::f32, {kElements}), rank * kElements / kRanks,
                      (rank + 1) * kElements / kRanks);
@@ -33,7 +33,7 @@ WriteOptions options_of(int rank, const std::string& attempt) {
   return options;
 }
 
-// Writes step after step until it is killed; rank 0 tells each that is complete.
+// Writes step after step until it is killed; rank 0 reports each complete one.
 int write_on(const fs::path& folder, std::int64_t step, int rank, const std::string& attempt,
              int tell) {
   for (;; ++step) {
@@ -115,19 +115,19 @@ TEST_CASE("kill -9 at any moment leaves every complete checkpoint sound", "[chec
     ::close(pipe[0]);
 
     const auto latest = checkpoint::open_latest(place.root());
-    REQUIRE(latest.skipped.empty());  // none that has its name is torn
+    REQUIRE(latest.skipped.empty());  // no folder with a final name is incomplete
     if (!latest.reader) {
       REQUIRE(complete == 0);
       continue;
     }
-    // It may have become whole just before it could be told.
+    // It may have become complete just before that could be reported.
     REQUIRE(latest.reader->facts().step >= complete);
     REQUIRE(latest.reader->facts().step <= complete + 1);
     REQUIRE(holds_its_step(*latest.reader));
     complete = latest.reader->facts().step;
   }
   REQUIRE(complete > 0);
-  // The next whole one takes everything away that was left behind.
+  // The next complete one removes everything that was left.
   REQUIRE(write_all(place.root(), at_step(complete + 1),
                     {half(complete + 1, 0), half(complete + 1, 1)}, "last"));
   CHECK(std::distance(fs::directory_iterator(place.root()), {}) == 2);
@@ -146,7 +146,8 @@ TEST_CASE("a rank that cannot write tells rank 0, which leaves nothing behind", 
   const auto status =
       checkpoint::write(place.root(), at_step(2, 2), half(2, 0), options_of(0, "b"));
   CHECK(exit_of(child) == 0);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // not the minute
+  CHECK(std::chrono::steady_clock::now() - begin <
+        std::chrono::seconds(20));  // not the full minute
   CHECK_THAT(text(status.error()), ContainsSubstring("rank-1 could not write its share"));
   CHECK_THAT(text(status.error()), ContainsSubstring("File too large"));
   CHECK(std::distance(fs::directory_iterator(place.root()), {}) == 1);

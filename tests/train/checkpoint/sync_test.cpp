@@ -1,4 +1,4 @@
-// What a checkpoint is worth after a loss of power: what was synced, seen by counting the calls.
+// The state of a checkpoint after a loss of power: the synced files, found by counting the calls.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,7 @@ using namespace made;
 
 namespace {
 
-// By inode, which renaming keeps; in order.
+// By inode, which renaming does not change; in order.
 std::mutex sync_lock;
 std::vector<ino_t> all_synced;
 
@@ -22,7 +22,7 @@ ino_t inode_of(const fs::path& path) {
   return facts.st_ino;
 }
 
-// The place of its last sync among all; 0: none.
+// The index of its last sync among all; 0: none.
 std::ptrdiff_t synced_at(const fs::path& path) {
   const std::lock_guard guard(sync_lock);
   const auto last = std::find(all_synced.rbegin(), all_synced.rend(), inode_of(path));
@@ -31,7 +31,7 @@ std::ptrdiff_t synced_at(const fs::path& path) {
 
 }  // namespace
 
-// In the place of the C library's, for all of this program.
+// Replaces the C library's function, for all of this program.
 extern "C" int fsync(int file) {
   struct stat facts {};
   if (::fstat(file, &facts) == 0) {

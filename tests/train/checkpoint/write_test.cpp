@@ -53,7 +53,7 @@ TEST_CASE("a corrupt newer one never makes a sound one go", "[checkpoint]") {
   place.file("step-00000060/checkpoint.json", "torn");
   REQUIRE(write(place.root(), 55, keeping(1)));  // resumed from 50
   CHECK(checkpoint::open_latest(place.root()).path == place.root() / "step-00000055");
-  REQUIRE(write(place.root(), 60, keeping(1)));  // takes the corrupt one's place
+  REQUIRE(write(place.root(), 60, keeping(1)));  // replaces the corrupt one
   CHECK(names_in(place.root()) == Names{"step-00000060"});
   CHECK(checkpoint::open_latest(place.root()).skipped.empty());
 }

@@ -11,7 +11,7 @@ using namespace orch::data;
 
 namespace {
 
-// Documents of these sizes, with the tokens 0, 1, 2, ... through all of them.
+// Documents of these sizes, with consecutive tokens 0, 1, 2, ...
 Documents counting(const std::vector<std::size_t>& sizes) {
   Documents out;
   std::int32_t next = 0;
@@ -90,7 +90,7 @@ TEST_CASE("a token beyond the vocabulary that no look found is an error when rea
   for (std::int64_t seed = 0; seed < 20; ++seed) {
     const auto data =
         open_dataset({.prefix = folder.prefix(), .split = "1", .seq = 4, .vocab = 9, .seed = seed});
-    if (!data) continue;  // one of the looks found it
+    if (!data) continue;  // one of the checked samples had it
     ++opened;
     for (std::int64_t i = 0; i < (*data)->size(); ++i) {
       try {

@@ -5,8 +5,8 @@
 
 namespace orch::data {
 
-// Of a synthetic token, given the one before it, in nats: the mean loss that no model can get
-// below.
+// The entropy of a synthetic token, given the previous one, in nats: the lowest mean loss that any
+// model can reach.
 inline double synthetic_entropy(std::int64_t vocab) {
   const double other = 0.25 / static_cast<double>(vocab), next = 0.75 + other;
   return -next * std::log(next) - static_cast<double>(vocab - 1) * other * std::log(other);

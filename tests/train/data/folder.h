@@ -43,7 +43,7 @@ inline std::string bytes_in(const std::string& path) {
   return out.str();
 }
 
-// A new file each time: what is written over an old one waits for the disk on ext4.
+// A new file each time: overwriting an old one waits for the disk on ext4.
 inline void put_bytes(const std::string& path, const std::string& bytes) {
   fs::remove(path);
   std::ofstream(path, std::ios::binary) << bytes;

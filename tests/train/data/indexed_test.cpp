@@ -154,7 +154,7 @@ TEST_CASE("no damage to an index leads outside the files", "[data][indexed]") {
     ++opened;
     for (std::int64_t s = 0; s < file->sequences(); ++s) all_of(*file, s);
   }
-  CHECK(opened > 0);  // else nothing was read at all
+  CHECK(opened > 0);  // otherwise no file was read
 }
 
 TEST_CASE("a writer that is given up leaves nothing, and the old one as it was",

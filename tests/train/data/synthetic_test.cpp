@@ -32,7 +32,7 @@ TEST_CASE("a synthetic token follows the one before it three times of four", "[d
   }
   // 3/4, and 1/100 of the rest; the deviation of 204,800 draws is 0.001.
   CHECK(std::abs(static_cast<double>(followed) / all - 0.7525) < 0.005);
-  // Every token is as frequent: 2,048 of each, and the chain makes the deviation some 100.
+  // Every token is equally frequent: 2,048 of each, and the chain makes the deviation about 100.
   for (const int count : counts) CHECK(std::abs(count - 2048) < 500);
 }
 

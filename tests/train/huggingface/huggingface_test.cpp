@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kHidden = 6, kHeads = 2, kHeadDim = 3, kVocab = 5, kSeq = 4;
 
-// Two layers, written down by hand.
+// Two layers, written by hand.
 std::vector<Named> parameters(const std::string& family) {
   std::vector<Named> all{{"word_embedding.weight", {kVocab, kHidden}}};
   if (family == "gpt") all.push_back({"position_embedding.weight", {kSeq, kHidden}});
@@ -46,7 +46,7 @@ Facts facts_of(const std::string& family) {
   return facts;
 }
 
-// Each element of each parameter is another number: the parameter's place times 1000 plus its own.
+// Each element of each parameter is different: the parameter's index times 1000 plus the element's.
 fs::path written(const Place& place, const std::string& family, float base = 0) {
   Saved weights;
   for (const auto& [name, shape] : parameters(family)) {

@@ -13,7 +13,7 @@ using huggingface::import_model;
 
 namespace {
 
-// Four heads of two on two of keys and values; an MLP of three.
+// Four heads of two on two keys and values; an MLP of three.
 plan::Model small() {
   auto model = plan::sized("llama", "", 2, 8, 4, 5, 4);
   model.kv_heads = 2;
@@ -21,7 +21,7 @@ plan::Model small() {
   return model;
 }
 
-// Written down by hand.
+// Written by hand.
 std::vector<Named> parameters(const plan::Model& model) {
   std::vector<Named> all{{"word_embedding.weight", {5, 8}}};
   for (const std::string layer : {"layers.0.", "layers.1."}) {
@@ -41,7 +41,7 @@ std::vector<Named> parameters(const plan::Model& model) {
   return all;
 }
 
-// Each element of each parameter is another number.
+// Each element of each parameter is different.
 fs::path written(const Place& place, const plan::Model& model) {
   auto facts = at_step(50);
   facts.texts["model"] = plan::model_json(model);
@@ -136,7 +136,7 @@ TEST_CASE("what transformers does not compute is not exported as if it did", "[h
   CHECK_THAT(text(both.error()), ContainsSubstring("no model of transformers computes"));
   CHECK_FALSE(fs::exists(place.root() / "out"));
 
-  // As GPT-2, but for what is under its norms' roots.
+  // As for GPT-2, except under the roots of norms.
   const Place near;
   auto gpt = plan::sized("transformer", "", 2, 8, 4, 5, 4);
   gpt.bias = gpt.tied = true;

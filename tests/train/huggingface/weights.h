@@ -1,6 +1,6 @@
 #pragma once
 
-// Weights on our side and on theirs, for tests.
+// Weights in our format and in the other one, for tests.
 
 #include "core/train/checkpoint/safetensors.h"
 #include "tests/test.h"

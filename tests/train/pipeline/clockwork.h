@@ -1,6 +1,6 @@
 #pragma once
 
-// Plays a pipeline's lists of tasks against a clock.
+// Simulates a pipeline's lists of tasks with a clock.
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@ namespace orch::pipeline {
 // Seconds of one pass of one chunk of a stage.
 struct Durations {
   double forward = 1;
-  double backward = 2;  // of a filled pipeline: without the weights
+  double backward = 2;  // with filled bubbles: without the weight gradients
   double weights = 0;
 };
 
@@ -79,8 +79,8 @@ class Clockwork {
   std::vector<double> forward_, backward_;  // by virtual stage, then micro-batch
 };
 
-// How long a step takes on stages that wait for nothing but each other. Throws std::logic_error
-// where the lists of tasks would wait for each other forever.
+// The duration of a step if stages wait only for each other. Throws std::logic_error for a
+// deadlock.
 inline double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage) {
   return Clockwork(shape, by_stage).run();
 }

@@ -1,5 +1,5 @@
-// Every schedule over channels on which a message passes only when both ends have come to it, each
-// in its own order, as NCCL's kernels do: nothing is kept on its way.
+// Every schedule over channels that pass a message only when both ends have reached it, each in its
+// own order, like NCCL's kernels: there are no buffers.
 #include <deque>
 
 #include "core/train/pipeline/schedule.h"
@@ -13,7 +13,7 @@ using Key = std::tuple<int, std::int64_t, std::int64_t>;  // kind, from, to: a c
 
 struct Operation {
   bool sends;
-  std::int64_t number;  // of the stage's own operations
+  std::int64_t number;  // index of the stage's operation
 };
 
 // What a stage does: starts an operation on a channel, or waits for one that it has started.
@@ -26,15 +26,15 @@ struct Action {
 
 class Pipe {
  public:
-  // apart: a channel per direction. Else whatever two neighbours say goes through one.
-  // ahead: the next message is asked for before the one at hand is used.
+  // apart: a channel per direction; otherwise two neighbours share one. ahead: the next recv is
+  // posted before the present message is used.
   Pipe(const Shape& shape, bool apart, bool ahead) : shape_(shape), apart_(apart), ahead_(ahead) {
     for (std::int64_t stage = 0; stage < shape.stages; ++stage) programs_.push_back(program(stage));
     queues_.resize(programs_.size());
     done_.resize(programs_.size());
   }
 
-  // Whether all come to their end.
+  // True if all stages reach their end.
   bool run() {
     std::vector<std::size_t> at(programs_.size(), 0);
     for (bool moved = true; moved;) {

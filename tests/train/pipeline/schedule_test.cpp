@@ -36,7 +36,7 @@ std::int64_t most_held(const Shape& shape, std::int64_t stage) {
 using Message =
     std::pair<std::int64_t, std::int64_t>;  // virtual stage that it comes from, micro-batch
 
-// What a stage sends to, or awaits from, its neighbour; down: activations.
+// The sends or recvs of a stage for one neighbour; down: activations.
 std::vector<Message> messages(const Shape& shape, std::int64_t stage, bool down, bool sends) {
   std::vector<Message> all;
   const auto last = shape.stages * shape.chunks - 1;
@@ -122,7 +122,7 @@ TEST_CASE("every pass comes once, and messages are awaited in the order they are
   if (filled && chunks > 1) return;
   const Shape shape{stages, chunks, micro, filled};
   CAPTURE(stages, chunks, micro, filled);
-  CHECK_NOTHROW(seconds(shape));  // nobody waits forever
+  CHECK_NOTHROW(seconds(shape));  // no deadlock
   for (std::int64_t stage = 0; stage < stages; ++stage) {
     const auto list = tasks(shape, stage);
     std::set<std::string> names;

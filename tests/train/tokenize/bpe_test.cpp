@@ -23,8 +23,7 @@ BpeModel model(const Merges& merges) {
   return out;
 }
 
-// Sennrich's own way, word for word: the pair that was merged first in training, everywhere, then
-// the next.
+// Sennrich's own algorithm: the pair that was merged first in training, everywhere, then the next.
 Tokens by_the_book(const std::string& word, const Merges& merges, const BpeModel& with) {
   std::vector<std::string> parts;
   for (const char c : word) parts.emplace_back(1, c);
@@ -51,7 +50,7 @@ Tokens encode(Bpe& bpe, const std::string& word) {
   return out;
 }
 
-// As training makes them: each merge joins what was there before it.
+// As in training: each merge joins existing tokens.
 Merges random_merges(std::mt19937& random, int count) {
   std::vector<std::string> parts{"a", "b", "c"};
   Merges merges;
@@ -91,7 +90,7 @@ TEST_CASE("short and long words are merged by the book", "[tokenize][bpe]") {
       std::string word(random() % 300, ' ');
       for (auto& c : word) c = static_cast<char>('a' + random() % 3);
       REQUIRE(encode(bpe, word) == by_the_book(word, merges, with));
-      REQUIRE(encode(bpe, word) == by_the_book(word, merges, with));  // remembered, or not
+      REQUIRE(encode(bpe, word) == by_the_book(word, merges, with));  // cached, or not
     }
   }
 }

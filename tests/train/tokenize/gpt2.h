@@ -19,7 +19,7 @@ struct Gpt2Merge {
   int token;
 };
 
-// Of GPT-2's 50,000 merges those that make the words of the tests, in their order. Its vocabulary
+// The merges of GPT-2's 50,000 that make the words of the tests, in their order. Its vocabulary
 // begins with the 256 bytes, visible ones first; merge n is token 256 + n; the last one is 50256.
 inline const std::vector<Gpt2Merge> kGpt2Merges{
     {"Ġ", "t", 256},  {"Ġ", "a", 257},     {"h", "e", 258},    {"i", "n", 259},

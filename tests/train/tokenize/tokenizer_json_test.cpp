@@ -21,8 +21,8 @@ Json with_words(const std::vector<std::string>& words, const Json& pre_tokenizer
   return json;
 }
 
-// Whether the text is cut into just these words. Each is a token of its own; so is the whole text,
-// and each two words in a row: a cut that is missing shows.
+// True if the text is cut into exactly these words. Each is a token; so is the whole text, and each
+// two consecutive words: a missing cut is detected.
 bool cuts(const Json& pre_tokenizer, const std::vector<std::string>& words) {
   std::vector<std::string> vocab = words;
   std::string text;
@@ -70,7 +70,7 @@ TEST_CASE("GPT-2's tokens are those that are published", "[tokenize][json]") {
         Tokens{1212, 318, 257, 1332, 198, 40, 373, 287, 11, 290, 318, 13});
   CHECK(tokenizer->encode("\n\n \n  \n") == Tokens{628, 220, 198, 220, 220, 198});
   CHECK(tokenizer->encode("\n<s>\nThe") == Tokens{198, 27, 82, 29, 198, 464});
-  // " world" is 995 and 262 " the" in every account of GPT-2.
+  // " world" is 995 and " the" is 262 in every description of GPT-2.
   CHECK(tokenizer->encode(" of the world") == Tokens{286, 262, 995});
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("text is cut as BLOOM cuts it", "[tokenize][json]") {
   CHECK(cuts(bloom, {"Hello", ",", " world1", "!", " it's"}));
   CHECK(cuts(bloom, {"生活", "。", "真谛"}));
   CHECK(cuts(bloom, {"f", "(", "x", ")"}));
-  CHECK(cuts(bloom, {"a", "|", "b[c]"}));  // '[' is no character of the class, '|' and '(' are
+  CHECK(cuts(bloom, {"a", "|", "b[c]"}));  // '[' does not belong to the class, '|' and '(' do
 }
 
 TEST_CASE("a Split removes, or keeps only, what it matches", "[tokenize][json]") {
@@ -161,7 +161,7 @@ TEST_CASE("ignore_merges takes a word that is a token", "[tokenize][json]") {
   CHECK(open(json)->encode(" xyz").size() == 4);
   json["model"]["ignore_merges"] = true;
   CHECK(open(json)->encode(" xyz") == Tokens{7000});
-  CHECK(open(json)->encode(" world") == Tokens{995});  // what is no word is merged as ever
+  CHECK(open(json)->encode(" world") == Tokens{995});  // other words are merged as before
 }
 
 TEST_CASE("text is composed where NFC is asked for", "[tokenize][json]") {
@@ -192,7 +192,7 @@ TEST_CASE("what a tokenizer.json asks for and we do not do is an error", "[token
   CHECK(has(with("/pre_tokenizer", sequence(split("\\w+"))), "\\w at position 0"));
   CHECK(has(with("/added_tokens/0/lstrip", true), "lstrip is not supported"));
   CHECK(has(with("/model/merges/0", "a b c"), "model.merges[0]: is not a pair"));
-  // The first of the two, then the second, then what they make: that order, on every machine.
+  // The first of the two, then the second, then their result: this order, on every machine.
   CHECK(has(with("/model/merges/3", "zz top"), "model.merges[3]: 'zz' is not in the vocabulary"));
   CHECK(has(with("/model/merges/3", "A top"), "model.merges[3]: 'top' is not in the vocabulary"));
   CHECK(has(with("/model/merges/3", "A A"), "model.merges[3]: 'AA' is not in the vocabulary"));

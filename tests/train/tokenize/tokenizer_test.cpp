@@ -10,7 +10,7 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-// Bytes of all kinds: whole characters of every length, broken ones, spaces, special tokens.
+// Bytes of all kinds: whole characters of every length, incomplete ones, spaces, special tokens.
 std::string random_text(std::mt19937& random) {
   const std::vector<std::string> pieces{
       "a",    " the",          "é",           "生", "😊",  "\n",  "  ",       "\r\n", "\xc3",
