@@ -50,8 +50,7 @@ void orthogonalize(const at::Tensor& rows_BRN, double epsilon) {
   rows_BRN.div_(length(rows_BRN).clamp_min_(1e-30));
   for (std::int64_t i = 0; i < rows_BRN.size(1); ++i) {
     const auto row = rows_BRN.narrow(1, i, 1), before = rows_BRN.narrow(1, 0, i);
-    for (const double least : {1e-6, 0.5}) {  // fp32 rounds by 6e-8; the second projection removes
-                                              // little
+    for (const double least : {1e-6, 0.5}) {  // fp32 rounds by 6e-8; twice is enough
       if (i > 0) {
         row.sub_(at::bmm(at::bmm(row, before.transpose(1, 2)), before));
         row.mul_(length(row) > least);

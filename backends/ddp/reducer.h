@@ -10,8 +10,7 @@ Compression parse_compression(const std::string& name);  // throws std::invalid_
 
 struct CompressingOptions : train::ReducerOptions {
   train::BucketOptions buckets;
-  Compression compression = Compression::none;  // fp16, bf16: has no effect if gradients have 16
-                                                // bits
+  Compression compression = Compression::none;  // fp16, bf16: unused if gradients are 16-bit
   PowerSgdOptions powersgd;
 };
 

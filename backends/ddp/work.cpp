@@ -11,8 +11,7 @@ using namespace backend;
 
 constexpr Passes kStep{0, 0, 0, 1};
 constexpr double kTraffic = 300;     // equivalent bytes per element that PowerSGD compresses
-constexpr double kStillSent = 0.45;  // share that PyTorch's hook sends of DDP's bytes, between 16
-                                     // A100
+constexpr double kStillSent = 0.45;  // of DDP's bytes, with PyTorch's hook between 16 A100
 
 void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
                      double calls, WorkSink& sink) {

@@ -20,8 +20,7 @@ struct Setup {
 
   const EngineTraits& engine;
   std::int64_t tensor, pipeline;
-  std::int64_t data;           // number of ranks with the same weights: those of data and context
-                               // parallelism
+  std::int64_t data;           // ranks with the same weights: data x context parallelism
   std::int64_t experts;        // number of ranks that a layer's experts are distributed to
   std::int64_t expert_tensor;  // number of ranks that share each expert
   std::int64_t chunks, micro_batches;
@@ -35,8 +34,7 @@ struct Setup {
   std::int64_t zero_stage;
   bool offload_activations;
   std::int64_t offload_layers;
-  std::uint32_t away_modules = 0;  // modules whose inputs are offloaded; 0: everything that a layer
-                                   // stores
+  std::uint32_t away_modules = 0;  // modules that are offloaded; 0: all that a layer stores
   bool offload_optimizer, fp32_accumulate, overlap_grad_reduce, overlap_param_gather, fill_bubbles;
   bool copied_gradients;  // computed, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;

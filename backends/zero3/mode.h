@@ -17,8 +17,7 @@ struct Mode {
   std::int64_t prefetch = 1;     // number of layers gathered ahead
   bool fsdp =
       false;  // fp32 weights are sharded, 16-bit copies gathered; the root unit stays gathered
-  bool keeps_all = false;  // weights stay gathered from forward to backward; otherwise freed and
-                           // gathered again
+  bool keeps_all = false;  // weights stay from forward to backward; else they are freed
   bool overlap = true;     // reduce gradients during backward
   Offload offload = Offload::none;
   double offload_fraction = 1;

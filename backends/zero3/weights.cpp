@@ -138,9 +138,7 @@ void GatheredWeights::wait(std::int64_t layer) {
 
 // Gathers ahead only what the host has updated: the present layer need not wait for that.
 void GatheredWeights::before(std::int64_t layer, Way way) {
-  if (layer == -1 && way == Way::backward)
-    return;  // gradients of the embedding do not need its
-             // weights
+  if (layer == -1 && way == Way::backward) return;  // its gradient does not need its weights
   const auto ahead = wanted(layer, way);
   std::vector<std::int64_t> needed = {layer};
   if (layer == options_.layers) needed.push_back(-1);  // the word embedding

@@ -17,8 +17,7 @@ struct SlotOptions {
   std::int64_t ahead = 1;  // number of layers gathered ahead
   // A slot for every layer, filled in forward and released after backward, as in FSDP.
   bool keeps_all = false;
-  bool frees_ends = false;  // embedding and final norm are freed too; otherwise they stay for a
-                            // step
+  bool frees_ends = false;  // embedding and final norm too; else they stay for a step
 };
 
 // Weights of which each rank has a part, on the device or in host memory, gathered into fixed
@@ -33,8 +32,7 @@ class GatheredWeights final : public Sharding {
                   const std::vector<train::BucketRange>& units, const SlotOptions& options,
                   train::Profile& profile);
 
-  void before(std::int64_t layer, train::Way way) override;  // afterwards the layer's weights are
-                                                             // complete
+  void before(std::int64_t layer, train::Way way) override;  // afterwards its weights are complete
   void after(std::int64_t layer, train::Way way) override;
   void updated(bool overlapped) override;  // gathered weights are outdated
   void describe(std::map<std::string, std::string>& effective) const override;

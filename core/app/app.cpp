@@ -358,8 +358,7 @@ class App::Pricing {
   backend::Work work_;
   std::string time_;  // the last job's time limit, in SLURM's format and in seconds
   std::optional<double> limit_;
-  std::unordered_multimap<std::size_t, std::size_t> places_;  // indices of runs, by the hash of
-                                                              // their ids
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // by the hash of their ids
 };
 
 Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {

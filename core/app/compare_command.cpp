@@ -10,8 +10,7 @@ namespace {
 // Owns the records that groups point to.
 struct Pools {
   std::deque<Records> held;
-  const Records* chosen_from = nullptr;  // where arguments that are not paths select from; loaded
-                                         // on first use
+  const Records* chosen_from = nullptr;  // for arguments that are not paths; loaded on first use
 };
 
 Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& pools) {

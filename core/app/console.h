@@ -40,8 +40,7 @@ class Console {
   virtual void print(const std::string& text) = 0;       // the answer
   virtual void note(const std::string& text) = 0;        // additional information
   virtual void complain(const Errors& errors) = 0;       // the verb continues
-  virtual void progress(const std::string& /*line*/) {}  // replaces the previous line; "": removes
-                                                         // it
+  virtual void progress(const std::string& /*line*/) {}  // replaces the last line; "": removes it
 
   virtual bool can_ask() const { return false; }
   virtual bool confirm(const std::string& question) = 0;  // false if no one can be asked
@@ -52,8 +51,7 @@ class Console {
   };
   // The size of a picture that is redrawn in place; nothing if that is impossible.
   virtual std::optional<Size> canvas() const { return std::nullopt; }
-  virtual void draw(const std::string& /*picture*/) {}  // "": removes it; printed text appears
-                                                        // above it
+  virtual void draw(const std::string& /*picture*/) {}  // "": removes it; printed text comes above
 };
 
 }  // namespace orch::app

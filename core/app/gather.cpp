@@ -335,8 +335,7 @@ Result<Records> Gatherer::row(const std::string& id) {
   for (const auto& file : *files) {
     const auto text = read_file(file);
     if (text && text->find(id) == std::string::npos)
-      continue;  // a fast test before all cells are
-                 // parsed
+      continue;  // a fast test before parsing all cells
     const auto rows = read(file);
     if (!rows) return rows.error();
     if (auto found = judge(**rows, id); !found.empty()) return found;

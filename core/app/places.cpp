@@ -44,8 +44,7 @@ std::vector<fs::path> Places::found(const char* name, const fs::path& shipped) c
   std::vector<fs::path> paths;
   for (const auto& folder : {beside, own}) {
     std::error_code none;
-    const auto path = folder == "." ? fs::path(name) : folder / name;  // in the form in which
-                                                                       // people write it
+    const auto path = folder == "." ? fs::path(name) : folder / name;  // as people write it
     if (!folder.empty() && fs::exists(path, none) && !fs::equivalent(path, shipped, none))
       paths.push_back(path);
   }

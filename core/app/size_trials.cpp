@@ -47,9 +47,7 @@ Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::str
   const auto found = search::search(**space, s.app.backends(), s.options);
   if (!found) return found.error();
   s.complete = s.complete && found->complete;
-  if (!found->complete)
-    return Outcome{};  // interrupted: the best so far may not be the best of
-                       // this size
+  if (!found->complete) return Outcome{};  // interrupted: this may not be the best of its size
   ++s.tried;
   s.evaluated += found->evaluated;
   Outcome outcome;

@@ -20,8 +20,7 @@ constexpr std::size_t kMostRecords = 1'000'000;
 constexpr std::size_t kLongestCell = std::size_t{1} << 20;
 constexpr std::size_t kMostErrors = 20;
 
-constexpr std::string_view kFormula = "=+-@";  // A formula begins with one of these; so may a
-                                               // number.
+constexpr std::string_view kFormula = "=+-@";  // a formula begins with one; so may a number
 
 bool is_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -90,8 +90,7 @@ class Recorder {
     const auto number = page_->last.fetch_add(1, std::memory_order_relaxed) + 1;
     auto& slot = page_->slots[number % kRing];
     slot.sequence.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);  // no reader takes the remaining fields
-                                                          // for those of the old record
+    std::atomic_thread_fence(std::memory_order_release);  // else old fields could seem new
     put(slot.kind, kind);
     put(slot.group, group);
     slot.bytes = bytes;
@@ -104,8 +103,7 @@ class Recorder {
   void end(std::uint64_t number) {
     if (!page_ || number == 0) return;
     auto& slot = page_->slots[number % kRing];
-    if (slot.sequence.load(std::memory_order_relaxed) == number)  // otherwise the slot has been
-                                                                  // overwritten since
+    if (slot.sequence.load(std::memory_order_relaxed) == number)  // else it was overwritten
       slot.end.store(now(), std::memory_order_release);
   }
 
@@ -178,8 +176,7 @@ struct Recording {
   std::int64_t step = -1;  // -1: none yet
   double step_time = 0;    // when the step began, seconds since 1970
   std::uint64_t last = 0;
-  std::vector<Collective> collectives;  // sorted by sequence number; those being written are left
-                                        // out
+  std::vector<Collective> collectives;  // sorted by sequence number, without unfinished writes
 };
 
 namespace internal {

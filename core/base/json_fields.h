@@ -38,12 +38,10 @@ class Fields {
   std::int64_t whole(std::string_view key, std::int64_t least = 0, std::int64_t most = kMost);
   bool flag(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
-  Fields object(std::string_view key);  // a section: its problems are added to ours, prefixed with
-                                        // its name
+  Fields object(std::string_view key);  // a section: its problems are ours, with its name before
 
   bool has(std::string_view key) const;
-  std::string text_or(std::string_view key, std::string fallback);  // the fallback if the key is
-                                                                    // missing
+  std::string text_or(std::string_view key, std::string fallback);  // if the key is missing
   double number_or(std::string_view key, double fallback);
   std::vector<std::string> keys() const;  // in alphabetical order
 

@@ -95,8 +95,7 @@ JsonWriter& JsonWriter::field(std::string_view name, std::int64_t number) {
 
 JsonWriter& JsonWriter::field(std::string_view name, double number) {
   key(name);
-  fmt::format_to(std::back_inserter(out_), "{}", number);  // the shortest form that reads back the
-                                                           // same
+  fmt::format_to(std::back_inserter(out_), "{}", number);  // the shortest that reads back equal
   return *this;
 }
 

@@ -7,8 +7,7 @@ namespace orch {
 namespace {
 
 constexpr std::size_t kFirstStack = 32 << 10;
-constexpr std::size_t kLargestStack = 1 << 20;  // stack of the machine code, for long runs of one
-                                                // character class
+constexpr std::size_t kLargestStack = 1 << 20;  // of the machine code, for long character runs
 
 std::string words_of(int code) {
   PCRE2_UCHAR buffer[256] = {};

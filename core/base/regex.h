@@ -16,8 +16,7 @@ struct RegexOptions {
   bool unicode = false;          // matches characters, with Unicode's classes; otherwise bytes
   bool lines = false;            // ^ and $ match at the ends of each line, not only of the text
   bool literal = false;          // the pattern is plain text, not a regular expression
-  std::uint32_t most_tries = 0;  // limit of a search's effort, after which it gives up; 0: the
-                                 // library's
+  std::uint32_t most_tries = 0;  // of a search, which then gives up; 0: the library's limit
 };
 
 // A regular expression (PCRE2, compiled to machine code where possible), with named groups; the

@@ -51,8 +51,7 @@ void look(const fs::path& root, const Version& version, std::string group, HostR
     if (limit && used) {
       const auto taken = *used - std::min(*used, reclaimable(folder));
       const auto left =
-          std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // not 0, which means
-                                                                         // unknown
+          std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // 0 means unknown
       if (room.bound.empty() || left < room.bytes)
         room = {left, std::string(version.limit) + " of " + (group.empty() ? "/" : group)};
     }

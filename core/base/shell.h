@@ -13,10 +13,8 @@ struct Command {
   std::vector<std::string> argv;  // the program is looked up in PATH
   fs::path directory = {};        // working directory; empty: ours
   std::string input = {};         // passed to its stdin
-  fs::path output = {};           // a file for its stdout instead of Output::out; created or
-                                  // truncated
-  int hold = -1;                  // a descriptor of ours that stays open in the program until it
-                                  // ends, such as a lock
+  fs::path output = {};           // a file for stdout instead of Output::out; truncated
+  int hold = -1;                  // a descriptor that it keeps open until it ends: a lock
   double timeout_seconds = 60;    // after which it is killed
   bool parsed = true;             // its output is parsed by us: in English, times in seconds since
                                   // 1970; false where its environment is passed on to others, as

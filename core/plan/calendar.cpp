@@ -80,11 +80,7 @@ std::optional<std::int64_t> Calendar::most_nodes() const {
   std::optional<std::int64_t> most;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (start && i + 1 < windows.size() && windows[i + 1].from <= *start)
-      continue;  // the next
-                 // window
-                 // begins
-                 // before the
-                 // wait is over
+      continue;  // the next one begins earlier
     if (!windows[i].nodes) return std::nullopt;
     most = std::max(most.value_or(0), *windows[i].nodes);
   }

@@ -102,11 +102,9 @@ struct Slurm {
   std::string gres;  // empty: gpu:<gpus per node>
   std::string time;  // HH:MM:SS or D-HH:MM:SS
   std::int64_t cpus_per_gpu = 0;
-  std::int64_t signal_seconds = 0;          // seconds before the time limit at which a job is told
-                                            // to save
+  std::int64_t signal_seconds = 0;          // before the time limit a job is told to save
   std::optional<std::int64_t> spare_nodes;  // extra nodes, for nodes that fail their check
-  std::vector<std::string> options;         // further #SBATCH options, verbatim, each
-                                            // "--name=value"
+  std::vector<std::string> options;         // further #SBATCH options, as "--name=value"
   std::map<std::string, std::string> environment;
   std::set<std::string> expanded;  // variables whose value has $NAMES that the node expands
   std::string setup;               // shell code of the site (modules and the like), verbatim

@@ -99,8 +99,7 @@ struct Estimate {
   double gpu_hours = 0;
   Bytes communicated = 0;  // bytes that the busiest rank passes to collectives in a step
   double bubble = 0;       // mean share of the step for which pipeline stages are idle
-  double fixed_share = 0;  // share of a micro-batch in launches and other fixed costs of the
-                           // slowest stage
+  double fixed_share = 0;  // of a micro-batch: launches and other fixed costs
 
   std::string stack;                 // the stack whose factors were used; empty: none is known
   std::vector<std::string> remarks;  // how far the run is from anything that was measured

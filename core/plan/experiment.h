@@ -72,8 +72,7 @@ struct Expectation {
   std::string quantity;
   double value = 0;
   std::optional<double> below, above;  // as shares of the value; nothing: any distance
-  std::string where;                   // the runs that it applies to: "strategy=ddp,gpus=8"; empty:
-                                       // all
+  std::string where;                   // runs that it is for: "strategy=ddp,gpus=8"; empty: all
 
   double least() const { return below ? value * (1 - *below) : 0; }
   std::optional<double> most() const {

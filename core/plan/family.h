@@ -19,8 +19,7 @@ struct FamilySize {
 
   Field field;
   std::variant<Value, Follows> usual;  // the default; no value: the size must be given
-  bool open = true;                    // false: fixed; all models of the family have the usual
-                                       // value
+  bool open = true;                    // false: fixed at the usual value
 
   bool must_be_said() const { return usual == std::variant<Value, Follows>(Value()); }
 };
@@ -33,8 +32,7 @@ struct Family {
   std::string_view name;  // its name in Lua
   std::string_view doc;
   std::vector<FamilySize> sizes;  // each may follow from those before it
-  bool trains = true;             // false: planned and estimated only, not supported by our
-                                  // trainers
+  bool trains = true;             // false: planned and estimated only, not trained
 
   const FamilySize* find(Field field) const;
   std::vector<std::string> open_names() const;

@@ -26,19 +26,19 @@ enum class Field {
   global_batch,
   data_parallel,  // batch
   tokens,
-  steps,  // how much
+  steps,  // the length of the training
   model,
   strategy,
   backend,
   gpus_per_node,
-  params,  // the length of the training
+  params,  // derived, read-only
 };
 inline constexpr int kFields = static_cast<int>(Field::params) + 1;
 inline constexpr int kFirstReadOnly = static_cast<int>(Field::model);
 
 inline bool is_size(Field field) { return field >= Field::layers && field <= Field::value_dim; }
 
-// derived, read-only
+// The section of an experiment file in which a field may be.
 enum class Section { model, hardware, batch, top };
 
 std::string_view name(Field field);

@@ -77,8 +77,7 @@ const Partition& priced_at(const Run& run);
 struct Witness {
   const OnStack* on = nullptr;
   bool here = false;    // on this machine; else on models of this size
-  bool nearer = false;  // nearer than the stack of the estimate, which was preferred because it is
-                        // tuned
+  bool nearer = false;  // than the stack of the estimate, which is a tuned one
 };
 
 // The nearest stack measured on this machine and the nearest measured on this model size, where the

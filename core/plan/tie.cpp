@@ -56,9 +56,8 @@ std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs) {
   std::vector<double> params;
   for (const auto* run : runs) params.push_back(run->model.params());
   const auto sizes = size_classes(params);
-  std::map<std::pair<std::string_view, std::string_view>, std::size_t> machines;  // numbered in
-                                                                                  // order of
-                                                                                  // appearance
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t>
+      machines;  // numbered as found
   using Key = std::tuple<std::size_t, std::int64_t, std::size_t>;
   std::vector<Key> keys;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -30,8 +30,7 @@ struct Submission {
   int phase = 1;                  // phase of the run's ramp-up, from 1
   std::string after;              // the submission of the previous phase; empty: none
   std::string job;                // the executor's id; empty: unknown
-  std::string refused;            // why the executor refused it; empty: it did not, or this is
-                                  // unknown
+  std::string refused;            // why it was refused; empty: it was not, or unknown
 };
 
 // The comment of a submission's job.

@@ -22,14 +22,12 @@ struct Quantity {
   std::string_view head;   // column header: "step s"
   Dimension unit = Dimension::seconds;
   Better better = Better::lower;
-  int rank = 9;  // priority of its column: the highest is dropped first on a narrow screen;
-                 // kUnshown: no column
+  int rank = 9;  // the highest is dropped first on a narrow screen; kUnshown: no column
   // Functions that read the value. Without one, the measured value is what the source states by
   // this name, and there is no estimate.
   Value (*measured)(const Measurement&) = nullptr;
   Value (*estimated)(const plan::Estimate&) = nullptr;
-  std::string_view range = "";  // "step": its limits are called step_low and step_high in CSV and
-                                // JSON
+  std::string_view range = "";  // "step": the limits' names are step_low and step_high
   bool planned = false;         // cannot be measured
 };
 inline constexpr int kUnshown = -1;  // only in CSV, JSON and --where

@@ -14,8 +14,7 @@ struct Verdict {
   State state = State::planned;
   Failure failure = Failure::none;
   std::string reason;  // a short text for users: why it is pending, why it failed
-  bool heard = true;   // false: the script should have reported the end itself; its file may only
-                       // be late
+  bool heard = true;   // false: not confirmed by the script; its file may be late
 };
 
 // Everything known about one phase of a run since it was last submitted.
@@ -29,8 +28,7 @@ struct Evidence {
       confession;             // from the last attempt's log, which may be long; may be null
   std::int64_t steps = 0;     // steps of the run, over all phases
   double step_seconds = 0;    // estimated, to detect a hang
-  double hang_seconds = 600;  // without a step for this long and for the time of many steps, it
-                              // hangs
+  double hang_seconds = 600;  // without a step this long, and for many steps' time
 };
 
 // Determines the state of the phase. Missing information never means success: finished needs a

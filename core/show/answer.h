@@ -52,8 +52,7 @@ struct Column {
   int rank = 0;            // the highest is dropped first on a narrow screen, 0 never
   std::function<Cell(std::size_t row)> cell = {};
   std::string range = {};  // its limits are columns range_low and range_high
-  bool shared = false;     // on a terminal: if all rows have the same value, it is printed once
-                           // above the table
+  bool shared = false;     // on a terminal: if equal in all rows, printed once above
   bool gives_way = false;  // may be cut where nothing else can be left out
 };
 inline constexpr int kBelow = -1;  // rank of a last column that is printed below its row
@@ -64,8 +63,7 @@ struct Table {
   std::vector<Column> columns = {};
   std::size_t rows = 0;
   std::vector<std::string> above = {};                 // lines
-  std::optional<std::vector<std::size_t>> first = {};  // indices of the rows on a terminal; none:
-                                                       // all
+  std::optional<std::vector<std::size_t>> first = {};  // rows on a terminal; none: all
   std::string others = {};                             // text about the rows that a terminal omits
   std::string below = {};                              // lines
   std::function<Mark(std::size_t row)> mark = {};

@@ -110,8 +110,7 @@ TEST_CASE("the cut gives as many samples as possible as many ranks as possible",
 TEST_CASE("the phases' samples are all of them", "[plan][run]") {
   auto run = test::run();
   run.layout = {8, 6, 8};
-  run.batch = {2, 128, 2048, RampUp{192, 64, 9'765'625, true}};  // 29 steps, not an integer for
-                                                                 // each
+  run.batch = {2, 128, 2048, RampUp{192, 64, 9'765'625, true}};  // 29 steps, none an integer
   run.tokens = 2048.0 * 20'000'000;
   std::int64_t samples = 0;
   for (const auto& phase : phases(run)) samples += phase.samples;

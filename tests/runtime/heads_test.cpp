@@ -66,8 +66,7 @@ TEST_CASE("products of rotated queries and keys depend on the distance alone", "
     CHECK(distance(same, same[0]) < 2e-5);
   }
   CHECK(distance(products[10][3], products[10][4]) > 1e-3);
-  CHECK(at::equal(heads.q[0][0][0], row[0].narrow(0, 0, dim)));  // the first position is not
-                                                                 // rotated
+  CHECK(at::equal(heads.q[0][0][0], row[0].narrow(0, 0, dim)));  // the first is not rotated
 }
 
 TEST_CASE("rotary angles by hand, plain and scaled as Llama 3.1's", "[runtime]") {

@@ -21,8 +21,7 @@ TEST_CASE("threads share a range, each element once", "[runtime][host]") {
   for (const int threads : {0, 1, 3, 8}) {
     HostPool pool(threads);
     for (int turn = 0; turn < 300; ++turn) {
-      const auto count = turn % 3 == 0 ? 1 + turn % 7 : 1001;  // late threads come into the next
-                                                               // round
+      const auto count = turn % 3 == 0 ? 1 + turn % 7 : 1001;  // late ones come into the next round
       std::vector<std::atomic<int>> taken(static_cast<std::size_t>(count));
       pool.run(count, [&](std::int64_t i) { ++taken[static_cast<std::size_t>(i)]; });
       REQUIRE(
@@ -36,8 +35,7 @@ TEST_CASE("threads share a range, each element once", "[runtime][host]") {
 
 TEST_CASE("nobody waits for a thread that is put aside", "[runtime][host]") {
   HostPool pool(2);
-  std::atomic<int> others = 0;  // one of two threads stays at the first index until the other has
-                                // done the rest
+  std::atomic<int> others = 0;  // one thread stays at the first until the other is done
   pool.run(100, [&](std::int64_t i) {
     if (i > 0) ++others;
     while (i == 0 && others < 99) std::this_thread::yield();

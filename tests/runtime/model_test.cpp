@@ -123,8 +123,7 @@ TEST_CASE("a step's gradients do not know those of the step before", "[runtime]"
   again.model.train(again.batch(4), 1, {});
   CHECK(at::equal(once.parameters.gradients(), again.parameters.gradients()));
   again.parameters.zero_gradients();
-  CHECK_THROWS_AS(again.parameters.zero_gradients(), std::logic_error);  // no backward has computed
-                                                                         // them
+  CHECK_THROWS_AS(again.parameters.zero_gradients(), std::logic_error);  // no backward has run
 }
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {

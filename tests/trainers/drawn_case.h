@@ -35,8 +35,7 @@ struct DrawnOutcome {
   int drawn = 0, refused = 0;  // layouts
   bool is_exported = false;
   Distances single;   // the first layout compared with one process
-  Distances resumed;  // the second one, which continues from the first one's checkpoint, compared
-                      // with the first
+  Distances resumed;  // the second, continuing from the first one's checkpoint, against the first
 };
 
 // A training in two layouts, and in one process.

@@ -40,10 +40,7 @@ class Mesh {
 
   Group& tensor() const { return *tensor_; }
   Group& data() const { return *data_; }
-  Group* ends() const {
-    return ends_;
-  }  // the first and the last stage; null for others, and
-     // without a pipeline
+  Group* ends() const { return ends_; }  // the first and the last stage; null for others
 
   // Activations go down the stages, gradients go up. The ends have no channel, unless it is a ring.
   struct Channels {

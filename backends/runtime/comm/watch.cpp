@@ -31,8 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kVerdictWithin = 6s;  // another rank's verdict takes up to 2.5 s, perhaps after a
-                                     // previous one
+constexpr auto kVerdictWithin = 6s;  // a verdict takes 2.5 s, perhaps after a previous one
 constexpr auto kGuardEvery = 250ms;
 constexpr auto kLastWords = 8s;  // from an alarm to the forced end of the process
 constexpr auto kStuck = 5s;      // time for a call to the store, beyond a collective's time
@@ -300,8 +299,7 @@ class Watch::Thread {
   const std::function<void(const std::string&)> give_up_;
   Inquiry inquiry_;  // used by the thread only
   std::atomic<bool> alarmed_ = false;
-  std::atomic<std::int64_t> rounds_missed_ = 0;  // rounds of the guard since this thread's last
-                                                 // round
+  std::atomic<std::int64_t> rounds_missed_ = 0;  // rounds of the guard without one of this thread
 
   std::mutex mutex_;  // for the members below; never held while waiting
   std::condition_variable changed_, guarded_;

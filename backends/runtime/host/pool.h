@@ -36,8 +36,7 @@ class HostPool {
   const Work* work_ = nullptr;
   std::int64_t count_ = 0;
   std::atomic<std::int64_t> left_ = 0,
-                            done_ = 0;  // number of indices not yet taken (below zero after vain
-                                        // requests), and done
+                            done_ = 0;  // indices not yet taken (below zero: none), and done
   std::atomic<std::int64_t> round_ = 0;
   std::atomic<bool> is_over_ = false;
   std::mutex mutex_;

@@ -17,10 +17,7 @@ struct HeadShape {
   std::int64_t seq = 1;
 
   std::int64_t group() const { return heads / kv_heads; }
-  std::int64_t units() const {
-    return heads + 2 * kv_heads;
-  }  // heads per token, keys and values
-     // included
+  std::int64_t units() const { return heads + 2 * kv_heads; }  // per token, with keys and values
 };
 
 // The input of attention: [samples, heads (k and v: kv_heads), seq, dim], with any strides except

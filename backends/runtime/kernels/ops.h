@@ -105,8 +105,7 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
                          const at::Tensor& bias_gradient, const at::Tensor& residual,
                          const at::Tensor& sums = {});
 
-at::Tensor dropout(const at::Tensor& x, const Dropout& dropout);  // x itself if no elements are
-                                                                  // dropped
+at::Tensor dropout(const at::Tensor& x, const Dropout& dropout);  // x itself if none are dropped
 
 // In place: replaces logits by their gradient times `scale`. Only the first `vocab` columns count;
 // the others get gradient 0. Returns the loss of each row, fp32. A scale of 0 leaves the logits

@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::size_t kWorkspace = 32 << 20;
 constexpr std::uint32_t kAlignment = 16;      // bytes, for every factor and sum
-constexpr std::size_t kMostKept = 256 << 20;  // bytes of the sum that are saved while algorithms
-                                              // are tried
+constexpr std::size_t kMostKept = 256 << 20;  // bytes of a sum, saved while algorithms are tried
 constexpr std::int64_t kWidened = 8 << 20;    // elements
 
 void check(cublasStatus_t status, const char* doing) {

@@ -89,8 +89,7 @@ class Loop {
   std::int64_t skipped_ = 0;                             // since the last log line
   std::uint64_t own_bytes_ = 0;                          // passed to collectives outside of steps
   std::optional<double> idle_share_;                     // of the last measured step
-  std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of the work between
-                                                         // two steps
+  std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of other work
   double measured_seconds_ = 0;                          // total of the profiled steps
   std::int64_t measured_steps_ = 0;
 };

@@ -116,8 +116,7 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
 }
 
 void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOptions& options) {
-  std::int64_t at = 0, at_host = 0, at_master = 0;  // positions in owned elements on the device, on
-                                                    // the host
+  std::int64_t at = 0, at_host = 0, at_master = 0;  // positions in owned ranges on device, host
   for (const auto& range : ranges) {
     const auto count = range.end - range.begin;
     const auto part = [&](const at::Tensor& flat, std::int64_t first) {

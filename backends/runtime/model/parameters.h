@@ -19,16 +19,14 @@ enum class Init { normal, scaled_normal, zeros, ones };  // scaled: by 1/sqrt(2 
 struct ParameterSpec {
   std::string name;                 // "layers.3.mlp.up.weight"
   std::vector<std::int64_t> shape;  // of the whole tensor, before tensor parallelism
-  int split_dim = -1;               // dim that tensor parallelism cuts; -1: every rank has all of
-                                    // it
+  int split_dim = -1;               // dim that tensor parallelism cuts; -1: not cut
   Init init = Init::zeros;
   // Weight decay, by Megatron's rule: for matrices, embeddings included; not for biases and norms
   // (the embedding's included).
   bool decay = false;
   std::int64_t padding = 0;  // rows at its end beyond the vocabulary
   bool is_tied = false;      // shared by embedding and head: both ends of a pipeline have it
-  bool is_partial = false;  // every tensor-parallel rank has it, with the gradient of its own heads
-                            // only
+  bool is_partial = false;   // on every tensor-parallel rank, with the gradient of its own heads
 };
 
 // A rank's index and the number of ranks, for tensor parallelism.
@@ -123,10 +121,7 @@ class Parameters {
 
   // On the device.
   const at::Tensor& weights() const { return weights_; }
-  const at::Tensor& masters() const {
-    return masters_;
-  }  // the weights if there are no separate
-     // masters
+  const at::Tensor& masters() const { return masters_; }  // the weights if there are no masters
   const at::Tensor& gradients() const { return gradients_; }
   bool has_masters() const { return !masters_.is_same(weights_); }
   const std::vector<Owned>& owned() const { return owned_; }

@@ -76,7 +76,7 @@ at::Tensor copied(const at::Tensor& tensor) {
 // Elements that the writer copies at a time: besides states in host memory there may be no room for
 // more.
 constexpr std::int64_t kMostRead = 64 << 20;
-constexpr std::size_t kSmall = 64 << 10;  // bytes; smaller ones share a buffer
+constexpr std::size_t kSmall = 64 << 10;  // bytes; smaller copies need no pages of their own
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {

@@ -21,8 +21,7 @@ class SpaceReader {
     std::vector<plan::Section> sections;
     plan::StrategyPtr strategy;            // may be null
     std::vector<std::string> others;       // fields that others read
-    const plan::Family* family = nullptr;  // the model section allows the sizes that the family
-                                           // leaves open
+    const plan::Family* family = nullptr;  // also its open sizes may be given
   };
   // The place may be empty for the experiment itself.
   plan::Space read(const sol::table& table, const Allowed& allowed, const std::string& place);

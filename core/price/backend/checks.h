@@ -17,8 +17,7 @@ namespace check_parts {
 
 inline void head_dim(const plan::Model& model, Problems& problems) {
   const std::int64_t d = model.head_dim;
-  if (d * model.heads != model.hidden) {  // a given head_dim differs; otherwise orch itself reports
-                                          // it, for every backend
+  if (d * model.heads != model.hidden) {  // if not given, orch checks it for every backend
     if (d % 8 != 0 && model.hidden % model.heads == 0)
       problems.warn(
           "head_dim",

@@ -48,8 +48,7 @@ struct Transformer {
   double context_parallel = 1;        // ranks that share each sample
   double expert_parallel = 1;         // ranks that the experts are distributed to
   double expert_tensor_parallel = 0;  // ranks that share each expert; 0: as tensor_parallel
-  double expert_nodes = 0;  // number of nodes that a token is sent to, once each, and forwarded
-                            // inside; 0: one message per expert
+  double expert_nodes = 0;  // number of nodes per token, for one message each; 0: one per expert
   bool overlap_experts = false;  // tokens travel while products of another micro-batch run
   double element = 2;            // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;

@@ -173,8 +173,7 @@ class BackendSpec {
   virtual std::string doc() const = 0;
   virtual std::vector<StrategySpec> strategies() const = 0;
   virtual void check(const RunView& run, Problems& problems) const = 0;  // all, not the first
-  virtual void work(const RunView& run, WorkSink& sink) const = 0;  // describes what happens, not
-                                                                    // how long it takes
+  virtual void work(const RunView& run, WorkSink& sink) const = 0;       // what, not how long
 };
 
 // A backend whose answers follow from a Setup, which is made from the run; it needs the functions

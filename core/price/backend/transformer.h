@@ -225,8 +225,7 @@ inline void casts(const Transformer& model, WorkSink& sink) {
   const double each = 2 + 2 * model.narrow;
   const double t = model.tensor_parallel;
   const double mlp =
-      model.dense() + (1 - model.dense()) * model.visited();  // rows are rounded for each expert
-                                                              // that they are sent to
+      model.dense() + (1 - model.dense()) * model.visited();  // rows are rounded once per expert
   const double inputs = 1 + mlp + (model.value_widths() + model.inner_widths()) / t;
   const double gradients = 1 + mlp + (model.qkv_widths() + model.up_widths()) / t;
   traffic(model, sink, "casts for products", each * inputs, model.sbh(), "s*b*h",
@@ -367,9 +366,7 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
   double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
-  if (!all && model.lean)
-    replicated -= 4, cut -= inner;  // two norms, and the output of the
-                                    // activation
+  if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, the activation's output
   if (model.narrow > 0 && !model.lean) {
     // Stored in the products' format: outputs of norms and of the activation, and a copy of
     // attention's result besides the one for its own backward (Transformer Engine).

@@ -92,8 +92,7 @@ void Estimator::price_blocks(const Run& run, const Work& work) {
           (op.recompute + op.backward) * seconds;
       (hidden ? phases.end_of(op).of(op) : phases.step_open) += op.step * seconds;
       if (op.kind == ORCH_GEMM)
-        phases.weights += op.backward / 2 * seconds;  // the other half is
-                                                      // for the input
+        phases.weights += op.backward / 2 * seconds;  // the rest is for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
       phases.step_bytes += op.step * op.bytes;

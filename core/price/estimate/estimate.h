@@ -30,11 +30,9 @@ struct Phases {
   Lanes forward_hidden, backward_hidden, step_hidden;
   Lanes late, late_gathers;  // collectives are separate: they slow the device down
   double forward_launches = 0, backward_launches = 0;  // by the host, in parallel to the above
-  double overheads = 0;                                // included above: fixed costs of layers and
-                                                       // stages
-  double weights = 0;                      // part of backward: weight gradients, which can be
-                                           // delayed
-  double micro_bytes = 0, step_bytes = 0;  // passed to collectives
+  double overheads = 0;                                // included above: layers, stages
+  double weights = 0;                                  // part of backward that can be delayed
+  double micro_bytes = 0, step_bytes = 0;              // passed to collectives
 
   void add(const Phases& other, double times);
   // The lanes of an operation at the end of a step, by what hides it.

@@ -9,8 +9,7 @@
 
 namespace orch::estimate {
 
-inline constexpr double kNineOfTen = 1.645;  // nine of ten normally distributed values are within
-                                             // this many standard deviations
+inline constexpr double kNineOfTen = 1.645;  // nine of ten normal values are within so many
 
 // Standard deviations of log(measured / predicted).
 struct Spread {

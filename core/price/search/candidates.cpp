@@ -15,8 +15,7 @@ using plan::Value;
 
 constexpr double kFew = 8;          // for a range up to this size, all values are tried
 constexpr double kLargest = 1e6;    // a larger integer is a number of steps or bytes, not of parts
-constexpr std::int64_t kReach = 4;  // else from a quarter to four times the default, in powers of
-                                    // two
+constexpr std::int64_t kReach = 4;  // else from a quarter to four times the default
 
 std::int64_t integer_default(const Param& param) {
   const auto* value = std::get_if<std::int64_t>(&param.default_value);

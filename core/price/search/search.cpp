@@ -25,8 +25,7 @@ namespace {
 
 constexpr std::size_t kRemembered = 1000;  // layouts that are stored, so that ties can be counted
 constexpr std::uint64_t kBetweenLooks = 256;
-constexpr double kSlow = 2;  // a configuration that takes this many times as long as the best is
-                             // useless, whatever memory it leaves free
+constexpr double kSlow = 2;  // slower by this factor: useless, whatever its memory
 
 using Clock = std::chrono::steady_clock;
 

@@ -41,8 +41,7 @@ struct Reason {
 struct Lists {
   bool keeps_budget = true;  // false: no configuration does, and the lists contain ones over it
   std::vector<Score> fastest, cheapest, front;
-  std::vector<Score> roomiest;    // the part of the front that takes at most twice as long as the
-                                  // best
+  std::vector<Score> roomiest;    // part of the front, at most twice the best time
   std::vector<Score> strategies;  // the fastest of each strategy, within the budget if possible
 };
 

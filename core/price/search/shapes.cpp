@@ -12,8 +12,7 @@ namespace orch::search {
 namespace {
 
 constexpr std::size_t kMostShapes = 100'000;
-constexpr std::int64_t kNarrowest = 64, kWidest = 256;  // range of hidden / layers in published
-                                                        // models
+constexpr std::int64_t kNarrowest = 64, kWidest = 256;  // hidden / layers in published models
 constexpr std::int64_t kSmallestHead = 64, kLargestHead = 256, kHeadStep = 16, kUsualHead = 128;
 constexpr double kHeadsDecide = 0.05;  // largest influence of the heads on the number of parameters
 

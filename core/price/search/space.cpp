@@ -40,8 +40,7 @@ using plan::Param;
 using plan::Strategy;
 using plan::Value;
 
-const char* const kFollows[] = {"data_parallel", "accumulate"};  // determined by the rest of the
-                                                                 // layout
+const char* const kFollows[] = {"data_parallel", "accumulate"};  // follow from the layout
 
 // ---- which fields are open ----
 
@@ -69,7 +68,7 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
                         suggestion(name, list)});
   auto openable = list;
   openable.insert(openable.end(),
-                  {"all", "gpus", "params"});  // shortcuts for searching GPU counts and model sizes
+                  {"all", "gpus", "params"});  // gpus and params are separate searches
   for (const auto& name : opening.open) {
     if (name == "all") continue;
     const auto* param = find_param(experiment, name);

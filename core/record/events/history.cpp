@@ -180,8 +180,7 @@ class Reader {
   std::vector<Event> steps_;  // with the bytes communicated in each step
   std::optional<Event> before_;
   double evaluation_ = Event::kNone;                               // held-out loss, the last one
-  double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // from the last attempt that has
-                                                                   // them
+  double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // of the last attempt with them
   bool fresh_ = true;
 };
 

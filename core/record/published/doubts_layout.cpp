@@ -110,8 +110,7 @@ constexpr double kLabel = 0.02;  // sizes in names are rounded loosely
 // is doubtful; elsewhere, a size far below that of its attention and feed-forward layers.
 constexpr int kEnoughRows = 3;
 constexpr double kMostRows = 0.8, kFarLess = 0.6;
-constexpr double kFarMore = 64;    // beyond any mixture of experts: one with 1T parameters has 27
-                                   // times its dense size
+constexpr double kFarMore = 64;    // beyond any mixture of experts: 1T has 27 dense ones
 constexpr double kInGb = 1.08;     // error of GB instead of GiB
 constexpr double kLeastKept = 16;  // activation bytes of a layer per token and width: half of 34
 
@@ -187,8 +186,7 @@ bool has_usual_size(const Record& row) {
 }
 
 void doubt_sizes(Inquiry& inquiry) {
-  std::map<std::string, std::pair<int, int>> usual;  // by source: number of rows with GPT's size,
-                                                     // number of rows
+  std::map<std::string, std::pair<int, int>> usual;  // by source: GPT-sized rows, all rows
   for (const auto& row : inquiry.rows) {
     if (!says_size(row)) continue;
     auto& [fits, all] = usual[row.source];

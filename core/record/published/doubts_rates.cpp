@@ -15,8 +15,7 @@ using record::Record;
 
 constexpr double kSame = 0.01;      // besides the rounding of the digits
 constexpr double kOtherMean = 0.1;  // between a rate over a whole run and the median of steps
-constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // range of other conventions' FLOPs relative
-                                                     // to ours
+constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // of other conventions' FLOPs to ours
 
 bool is_whole(double value) {
   return value >= 1 && std::abs(value - std::round(value)) < 0.005 * value;

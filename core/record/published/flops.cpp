@@ -211,8 +211,7 @@ std::string Convention::words() const {
 }
 
 double rounding(double value) {
-  const auto text = fmt::format("{}", value);  // the shortest text that reads back as the same
-                                               // number
+  const auto text = fmt::format("{}", value);  // the shortest that reads back equal
   if (value == 0 || text.find('e') != std::string::npos) return 0;
   const auto point = text.find('.');
   const auto decimals = point == std::string::npos ? 0 : text.size() - point - 1;

@@ -47,8 +47,7 @@ struct Sample {
   std::string status;                 // as in the row: ok, oom, hang or nothing
   std::vector<std::string> assumed;   // what the row omits, and the values assumed
   bool assumed_sizes = false;         // only the number of parameters is known: not used for fits
-  std::vector<std::string> inferred;  // settings among these that a habit decided: "offload
-                                      // optimizer"
+  std::vector<std::string> inferred;  // of these, settings set by habit: "offload optimizer"
 };
 
 // A row that cannot be converted, and the reason.

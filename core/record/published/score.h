@@ -43,12 +43,10 @@ struct Score {
   std::size_t memory_n = 0;
   std::optional<double> memory_mape;
   std::size_t oom_hit = 0, oom_miss = 0;  // out of memory, predicted and not predicted
-  std::size_t oom_false_alarm = 0;        // Share of out-of-memory runs that were predicted, and
-                                          // share of out-of-memory predictions that were right, in
-                                          // percent.
+  std::size_t oom_false_alarm = 0;        // ran, though predicted to run out of memory
 
-  // Of the runs out of memory those that were predicted, of the predicted those that were, in
-  // percent.
+  // The share of out-of-memory runs that were predicted, and the share of out-of-memory predictions
+  // that were right, in percent.
   std::optional<double> recall() const;
   std::optional<double> precision() const;
 };

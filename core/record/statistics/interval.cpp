@@ -12,8 +12,7 @@
 namespace orch::statistics {
 namespace {
 
-constexpr std::size_t kOrderStatistics = 6;  // for fewer values, even the extremes cover less than
-                                             // 95 %
+constexpr std::size_t kOrderStatistics = 6;  // for fewer, extremes cover less than 95 %
 
 double deviation(const std::vector<double>& values) {  // needs at least two
   const double middle = mean(values);

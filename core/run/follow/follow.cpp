@@ -151,8 +151,7 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
       Handed handed;
       const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
       campaign.note_trouble(status.error());
-      stuck = !status && handed.unsafe == 0;  // runs left out as unsafe are no longer due: others
-                                              // may be
+      stuck = !status && handed.unsafe == 0;  // unsafe runs are not due any more
       submit_at = world.clock->steady() + (handed.jobs > 0 && handed.waiting == 0 ? 0 : 30);
     }
     const auto open = count_open(campaign);

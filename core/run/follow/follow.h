@@ -12,8 +12,7 @@ namespace orch::follow {
 
 struct FollowOptions {
   Pace::Limits pace;
-  bool carry_on = true;        // submit what is due: retries, continuations, runs for which there
-                               // was no room
+  bool carry_on = true;        // submit what is due: retries, continuations, leftovers
   std::set<std::string> only;  // restricted to these runs; empty: all
   std::function<void(const Campaign&)> drawn;  // called after each look
 };

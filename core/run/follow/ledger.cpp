@@ -5,8 +5,7 @@
 namespace orch::follow {
 
 Status Ledger::read(Errors& damaged) {
-  const auto time = folder_time();  // taken before reading: entries that appear meanwhile are found
-                                    // by the next look
+  const auto time = folder_time();  // before reading, so that no change is missed
   auto read = store::read_submissions(folder_, &damaged);
   if (!read) return read.error();
   all_ = std::move(*read);

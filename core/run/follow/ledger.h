@@ -45,8 +45,7 @@ class Ledger {
   fs::file_time_type folder_time() const;
 
   fs::path folder_;
-  fs::file_time_type seen_ = fs::file_time_type::min();  // time of the submissions' folder when
-                                                         // last read
+  fs::file_time_type seen_ = fs::file_time_type::min();  // of their folder, when last read
   std::vector<store::OpenedSubmission> all_;
   std::map<std::string, std::vector<Entry>> runs_;
 };

@@ -16,8 +16,7 @@ struct Options {
   int at_a_time = 0;              // array tasks that may run at once; 0: all
   double patience_seconds = 600;  // how long to wait for a controller that does not answer
   double settle_seconds = 60;     // before a job without a trace counts as lost
-  double hang_seconds = 600;      // without progress for this long, and for many steps' time, a run
-                                  // hangs
+  double hang_seconds = 600;      // without progress this long, and for many steps' time
   bool cancel_hung = false;       // cancel hanging runs and submit them again
   bool over_budget = false;       // submit runs even if they exceed the budget
   bool trust = false;             // accept folders of other users, and scripts that were changed

@@ -21,8 +21,7 @@ struct RunView : record::LiveRun {
   bool judged = false;        // judged at least once since it was read
   bool damage_stays = false;  // the damaged file is not read again
   std::string damage;         // the file of its folder that cannot be read; empty: none
-  double unheard_since = -1;  // steady clock: since when its end is known but not confirmed by the
-                              // script; -1: not the case
+  double unheard_since = -1;  // steady clock: the end is unconfirmed since then; -1: no
 };
 
 // True if it waits, runs, or its end is not yet certain.

@@ -89,8 +89,7 @@ class Submitter {
 
   Campaign& campaign_;
   Handed handed_;
-  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // by run and phase, filled by
-                                                              // examine()
+  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // filled by examine()
   std::vector<std::string>
       lanes_;        // by lane: jobs that must end before the next one, separated by ':'
   int unclear_ = 0;  // consecutive unclear answers

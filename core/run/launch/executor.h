@@ -22,8 +22,7 @@ struct Request {
   std::string after;     // job id that must succeed first; empty: none
   std::vector<std::string> exclude;  // nodes
   int at_a_time = 0;                 // array tasks that may run at once; 0: all
-  int lock = -1;  // a descriptor that the called program keeps open, to hold the lock as long as it
-                  // runs
+  int lock = -1;          // a descriptor that the called program keeps open, to hold the lock
   std::string after_any;  // job ids that must have ended first, separated by ':'; empty: none
 };
 

@@ -16,8 +16,7 @@ namespace orch::store {
 // written by the called program itself, so that it exists even if orch does not), job (the id as
 // orch recorded it), refused. The folder appears as a whole, before the call.
 struct OpenedSubmission {
-  record::Submission submission;  // with the job id from "job" or, if that is missing, from
-                                  // "answer"
+  record::Submission submission;  // the job id is from "job", or else from "answer"
   fs::path folder;
 };
 

@@ -172,8 +172,7 @@ std::vector<Rank> ranks(const RankedRuns& result) {
 std::string stacks_text(const RankedRuns& result) {
   std::string out;
   std::set<std::string> said;
-  for (const auto* run : result.runs) {  // the best run comes first and represents those with the
-                                         // same stack
+  for (const auto* run : result.runs) {  // the best one, which represents its stack
     const auto& e = run->estimate;
     const auto& framework = run->run.framework;
     if (!fits(*run)) continue;

@@ -65,8 +65,7 @@ struct WriteOptions {
   std::string attempt;
   double wait_seconds = 600;
   std::function<bool()> give_up;  // called while rank 0 waits; true stops it; may be empty
-  std::int64_t keep = 2;          // number to keep: older ones are removed once this one is
-                                  // complete; 0: all
+  std::int64_t keep = 2;          // number to keep; older ones are removed; 0: all
 };
 Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
              const WriteOptions& options);

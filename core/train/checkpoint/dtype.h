@@ -14,8 +14,7 @@ std::string_view name(Dtype dtype);
 std::optional<Dtype> parse_dtype(std::string_view name);
 
 bool is_floating(Dtype dtype);
-bool is_convertible(Dtype from, Dtype to);  // floating types to each other; other types only to
-                                            // themselves
+bool is_convertible(Dtype from, Dtype to);  // floating types to each other; others to themselves
 
 // Converts as many elements as `to` has; rounds to nearest, ties to even. The types must be
 // convertible. The memory need not be aligned.

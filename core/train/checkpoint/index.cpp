@@ -130,8 +130,7 @@ Status Concatenation::add_segments(std::size_t rank, SegmentRow row) {
   for (std::uint64_t i = 0; i < row.count; ++i) {
     if (auto status = add_segment(rank, row.begin, row.bytes); !status) return status;
     if (__builtin_add_overflow(row.begin, row.stride, &row.begin))
-      row.begin = -1;  // beyond all
-                       // positions
+      row.begin = -1;  // beyond the end
   }
   return {};
 }

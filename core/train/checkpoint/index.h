@@ -49,10 +49,7 @@ class Concatenation {
   Status add_segments(std::size_t rank, SegmentRow row);
 
   const std::vector<PlacedBox>& boxes() const { return boxes_; }
-  const std::vector<Segment>& segments() const {
-    return segments_;
-  }  // by rank, in the order of
-     // their files
+  const std::vector<Segment>& segments() const { return segments_; }  // by rank, as in their files
   std::int64_t bytes() const { return boxes_.empty() ? 0 : boxes_.back().end; }
 
  private:

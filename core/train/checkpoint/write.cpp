@@ -166,9 +166,7 @@ Status Writing::write_share() {
 }
 
 Status Writing::write_all() {
-  if (facts_.ranks == 1)
-    remove_folder(here_);  // left by a killed attempt, if attempts have no
-                           // name
+  if (facts_.ranks == 1) remove_folder(here_);  // a killed attempt's, if it had no name
   remove_leftovers(folder_, facts_.step, token_);
   if (auto status = make_folder(here_); !status) return status;
   const auto own = write_shard();

@@ -46,8 +46,8 @@ struct Order {
     bool operator==(const Start&) const = default;
   };
   std::vector<std::uint32_t> documents;  // of all epochs
-  std::vector<Start> starts;             // the i-th sample is starts[shuffle[i]]
-  std::vector<std::uint32_t> shuffle;    // the i-th sample is this one of starts
+  std::vector<Start> starts;             // one more than samples
+  std::vector<std::uint32_t> shuffle;    // the i-th sample is starts[shuffle[i]]
 
   std::int64_t size() const { return static_cast<std::int64_t>(shuffle.size()); }
 };

@@ -13,8 +13,7 @@ namespace orch::huggingface {
 struct ExportOptions {
   checkpoint::Dtype dtype = checkpoint::Dtype::f32;
   std::uint64_t file_bytes = 5'000'000'000;  // larger models are split into several files
-  std::string architecture;                  // model_type of config.json; empty: the first that
-                                             // fits
+  std::string architecture;                  // config.json's model_type; empty: the first that fits
 };
 
 struct Exported {

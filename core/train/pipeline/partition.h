@@ -19,10 +19,7 @@ struct Partition {
   std::vector<std::int64_t> listed = {};  // layers of each stage; empty: distributed by the rule
 
   std::int64_t items() const { return layers + (count_embeddings ? 2 : 0); }
-  std::int64_t portion() const {
-    return (items() + stages - 1) / stages;
-  }  // of the unbalanced
-     // rule
+  std::int64_t portion() const { return (items() + stages - 1) / stages; }  // of the other rule
   std::int64_t largest() const;
   std::int64_t items_on(std::int64_t stage) const;
   std::int64_t layers_on(std::int64_t stage) const;

@@ -8,8 +8,7 @@ namespace orch::tokenize {
 namespace {
 
 constexpr std::size_t kPlaces = 1 << 15;  // cached words: 2 MiB
-constexpr std::size_t kShort = 100;       // up to this length in bytes, comparing all pairs is
-                                          // faster
+constexpr std::size_t kShort = 100;       // bytes up to which all pairs are compared
 
 std::uint64_t hash_of(std::string_view word) {
   std::uint64_t hash = word.size();

@@ -49,9 +49,7 @@ class AddedTokens {
   }
 
  private:
-  std::array<std::vector<std::pair<std::string, std::int32_t>>, 256> by_first_;  // by first byte,
-                                                                                 // the longest
-                                                                                 // first
+  std::array<std::vector<std::pair<std::string, std::int32_t>>, 256> by_first_;  // by first byte
   std::string firsts_;
 };
 

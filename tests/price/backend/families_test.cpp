@@ -252,8 +252,8 @@ TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]"
   CHECK_THAT(kept({{"engine", plan::Value("nanotron")}}),
              WithinRel(sbh * (rest + 2 * (1.25 + inner) + 2 * 4), 1e-12));
   auto narrow = megatron;
-  narrow["dtype"] = plan::Value("fp8");  // outputs of norms and of the activation in one byte,
-                                         // attention's once more
+  narrow["dtype"] = plan::Value("fp8");  // norms' and activation's outputs in a byte, attention's
+                                         // once more
   CHECK_THAT(kept(narrow), WithinRel(sbh * (rest - 2 - inner + 1 + 2 * 1), 1e-12));
   // Cut over two ranks an expert's rows are of both: whole, they are half as many.
   auto sequence = megatron;
@@ -335,8 +335,7 @@ TEST_CASE("modules that are computed again are not kept", "[backend]") {
   auto stages = bf16;
   stages.layout.pipeline_parallel = 2;
   CHECK(memory(stages.work("layernorm"), 0, "recomputed layer") == n * 2 * 2 * h);
-  CHECK(fp8.saved("core_attn") == n * 2 * h);  // the next product stores it in 8 bits, this one in
-                                               // 16
+  CHECK(fp8.saved("core_attn") == n * 2 * h);  // 16 bits here, 8 in the next product
   auto half = bf16;
   half.layout = {2, 1, 4};
   half.settings["expert_parallel"] = number(4);

@@ -157,8 +157,7 @@ TEST_CASE("whole layers go to the host on one stage, without recomputation", "[m
   Settings whole{{"offload_activations", plan::Value(true)}};
   const auto all = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(all, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(15 * kept));
-  CHECK(memory(all, 0, "activations") == Approx(2 * kept));  // the last one, and one that is copied
-                                                             // back
+  CHECK(memory(all, 0, "activations") == Approx(2 * kept));  // the last, and one copied back
   whole["offload_layers"] = number(4);
   const auto some = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(some, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(4 * kept));

@@ -29,8 +29,7 @@ plan::Partition partition(double slack) {
 TEST_CASE("slack is a share of what is held while there is room", "[estimate][slack]") {
   CHECK(allocator_slack(partition(0.2), 10e9) == Approx(2e9));
   CHECK(allocator_slack(partition(0.2), 50e9) == Approx(10e9));       // 0.63 of 29 would be more
-  CHECK(allocator_slack(partition(0.2), 50e9, 40e9) == Approx(2e9));  // of the part that is not
-                                                                      // settled
+  CHECK(allocator_slack(partition(0.2), 50e9, 40e9) == Approx(2e9));  // only of the rest
   CHECK(allocator_slack(partition(0.2), 0) == 0);
   CHECK(allocator_slack(partition(0), 50e9) == 0);
 }

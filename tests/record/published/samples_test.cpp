@@ -120,8 +120,8 @@ TEST_CASE("a mixture's layers can be those of GPT-2", "[measured][samples]") {
   CHECK(model.bias);
   const double attention = 4 * 512.0 * 512 + 4 * 512, router = 8 * 512, norms = 4 * 512;
   const double experts = 8 * (2 * 512.0 * 2048 + 2048 + 512);
-  const double ends = 2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both vocabulary matrices,
-                                                                 // positions, the last norm
+  const double ends = 2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both embeddings, positions, the
+                                                                 // last norm
   CHECK(model.params() == Approx(12 * (attention + router + norms + experts) + ends).epsilon(1e-4));
 }
 

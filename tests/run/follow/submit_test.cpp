@@ -156,8 +156,7 @@ TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
   place.slurm.room = 5;
   auto campaign = place.campaign();
   const auto handed = place.submit_all(campaign);
-  CHECK(handed.runs == 4);  // 16 and 8 are refused, 4 is accepted; larger sizes are not tried again
-                            // at once
+  CHECK(handed.runs == 4);  // 16 and 8 are refused, 4 fits; larger ones are not tried again
   CHECK(handed.waiting == 12);
   CHECK(campaign.due().size() == 12);
 }
@@ -406,8 +405,7 @@ TEST_CASE("what another user owns is neither believed nor submitted, unless trus
   CHECK(troubles[0].place.ends_with(theirs));
   CHECK(troubles[0].fact == "belongs to another user (uid 1234, you are 0)");
   CHECK(troubles[0].fix.find("--trust") != std::string::npos);
-  CHECK(place.submit_all(campaign, false).runs == 1);  // the other run's script was changed by
-                                                       // another user
+  CHECK(place.submit_all(campaign, false).runs == 1);  // the other's script was changed
   CHECK(place.slurm.jobs.back().runs == std::vector{ours});
 
   Options trusting;

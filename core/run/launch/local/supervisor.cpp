@@ -160,8 +160,7 @@ int supervise(const fs::path& submission_folder, const SupervisorOptions& option
     return 1;
   }
   close_inherited(signals.descriptor());
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphaned descendants become our children, to be ended by
-                                       // us
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphaned descendants become our children
   return Supervisor(folder, options, signals).work();
 }
 

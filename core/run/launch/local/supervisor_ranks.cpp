@@ -113,8 +113,7 @@ Status Ranks::start_one(const RankCommand& command) {
   if (pid < 0)
     return Error{"local run", fmt::format("cannot start a process: {}", std::strerror(errno)),
                  "raise the limit on processes (ulimit -u)"};
-  ::setpgid(pid, pid);  // in the parent too: a signal to the group may come before the child has
-                        // done it
+  ::setpgid(pid, pid);  // here too: a signal may come before the child has done it
   ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   ranks_.push_back({pid, std::move(ours), true});
   ++running_;

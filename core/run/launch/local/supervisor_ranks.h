@@ -44,11 +44,8 @@ class Ranks {
   void step(int descriptor, int milliseconds);
 
   bool running() const { return running_ > 0; }
-  const std::vector<RankEnd>& ended() const {
-    return ended_;
-  }                         // in the order in which their ends
-                            // were seen
-  void signal(int number);  // to all remaining groups
+  const std::vector<RankEnd>& ended() const { return ended_; }  // in the order of their ends
+  void signal(int number);                                      // to all remaining groups
   // After all ranks have ended: ends their orphaned descendants, and reads the rest of their
   // output.
   void clean_up();

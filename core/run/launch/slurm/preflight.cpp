@@ -197,9 +197,7 @@ class Checker {
   void check_together() {
     if (groups_.empty() || ask_.nodes > partition_->nodes) return;
     if (ask_.constraint.find_first_of("|[(*,") != std::string::npos)
-      return;  // expressions that
-               // only SLURM
-               // evaluates
+      return;  // only SLURM evaluates these
     std::int64_t fitting = 0;
     for (const auto* group : groups_) {
       const auto gres = gres_list(ask_.gres);

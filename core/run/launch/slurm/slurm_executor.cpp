@@ -20,8 +20,7 @@ using record::TaskId;
 
 constexpr double kAccountingPause = 60;  // before a database that did not answer is asked again
 constexpr std::int64_t kLongestScript = 2000;  // folders in an array's script: SLURM accepts 4 MiB
-constexpr double kForgetful = 600;             // for find(): a controller finishes a submission
-                                               // long before
+constexpr double kForgetful = 600;             // find(): a controller needs less time
 
 std::vector<std::string> sbatch_words(const Request& request) {
   const auto& submission = *request.submission;
