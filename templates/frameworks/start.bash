@@ -1,12 +1,13 @@
 #!/bin/bash
 % -- Starts a framework in the trainer's place; the language is that of templates/slurm/README.md.
 # {{ run.framework }} for run {{ run.id }}, once per {{ run.launch }}; written by orch {{ orch.version }}.
-# The job calls it where our trainer would be, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
-# MASTER_PORT, ORCH_RUN_FOLDER and ORCH_ATTEMPT_FOLDER set. launch.json says the same for programs.
+# The job calls it instead of our trainer, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
+# MASTER_PORT, ORCH_RUN_FOLDER and ORCH_ATTEMPT_FOLDER set. launch.json has the same for programs.
 # shellcheck disable=SC2034,SC2054,SC2317,SC2016 # traps call functions; values may look like mistakes
 : "${ORCH_RUN_FOLDER:?}" "${ORCH_ATTEMPT_FOLDER:?}" "${RANK:?}" "${WORLD_SIZE:?}" "${MASTER_ADDR:?}"
 folder=$ORCH_RUN_FOLDER attempt=$ORCH_ATTEMPT_FOLDER
-# SLURM gives a signal to all processes of a task: the program would die of one that it does not know.
+# SLURM sends a signal to all processes of a task: the program would die of one that it does not
+# handle.
 trap '' USR1
 say() { printf 'orch: %s\n' "$*"; }
 
@@ -32,7 +33,7 @@ command=(
   {{! word }}
 % end
 % if run.launch == "node" then
-  # Ranks by the number of their node, not by who came first; restarts are SLURM's.
+  # Ranks are numbered by node, not by order of arrival; SLURM restarts jobs.
   -m torch.distributed.run --nproc_per_node={{ phase.tasks_per_node }} --nnodes="$WORLD_SIZE"
   --node_rank="$RANK" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT"
   --rdzv_id={{ run.id }} --max_restarts=0 --tee=3
@@ -43,7 +44,7 @@ command=(
 )
 
 % if #launch.version > 0 then
-# What the program says of itself, beside its training and not before it.
+# Asks the program for its version, during its training and not before.
 ask_version() {
   local says
   says=$(timeout 60{{! launch.version_line }} 2>/dev/null | tail -n 1) || true
@@ -58,7 +59,7 @@ if [ "$RANK" = 0 ]; then
 fi
 
 % end
-# Those that train: the program itself, or what its launcher started.
+# The processes that train: the program itself, or those that its launcher started.
 workers() {
 % if run.launch == "node" then
   cat "/proc/$child/task/$child/children" 2>/dev/null || pgrep -P "$child"
@@ -99,7 +100,7 @@ while true; do
   if [ "$seen" = "$signals" ]; then break; fi
 done
 % if #launch.version > 0 then
-# A job that is over ends whatever runs beside it.
+# When the job is over, the version query is not waited for.
 if [ -n "$asker" ] && [ "$signals" = 0 ]; then wait "$asker"; fi
 % end
 exit "$code"
