@@ -8,7 +8,7 @@
 namespace orch::fuzz {
 namespace {
 
-// All ways to show a plan, one of them for each input.
+// Each input selects one of the ways to show a plan.
 void plan(const Input& input, const std::string& file) {
   const std::vector<std::vector<std::string>> verbs{
       {"plan", file, "--max-runs", "1000"},
@@ -21,7 +21,7 @@ void plan(const Input& input, const std::string& file) {
   orch(verbs[choice(input, verbs.size())]);
 }
 
-// What stands behind this word in a cluster's file for the first time, if it is a name.
+// The first value of this key in a cluster's file, if it is a name.
 std::string name_behind(std::string_view word, const std::string& yaml) {
   for (const auto& line : split(yaml, '\n'))
     if (line.starts_with(word)) {
@@ -31,7 +31,7 @@ std::string name_behind(std::string_view word, const std::string& yaml) {
   return "mine";
 }
 
-// Its file must be called as the cluster is.
+// Its file must be named like the cluster.
 std::string cluster_name(const std::string& yaml) { return name_behind("name:", yaml); }
 
 std::string experiment_on(const std::string& cluster, const std::string& partition) {
@@ -47,7 +47,7 @@ std::string experiment_on(const std::string& cluster, const std::string& partiti
 std::vector<Input> experiment_seeds() {
   auto seeds = files_as_seeds("experiments", ".lua");
   for (const auto& folder : entries_of(kSource / "tests/golden"))
-    // Not those of mistakes: some of them use up all that a script may take.
+    // Not those for errors: some of them use up all limits of a script.
     if (!folder.filename().string().starts_with("bad_") && is_there(folder / "experiment.lua"))
       seeds.push_back({{"", text_of(folder / "experiment.lua")}});
   return seeds;

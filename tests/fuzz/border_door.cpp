@@ -1,7 +1,6 @@
-// A plug-in that says what the input says: calls of the sink, one after the other, each a letter
-// and the bytes of its struct. The seeds are what our own plug-ins say. What a plug-in must not do
-// by contract (pointers into nowhere) is not done: names are of a list, and counts are as many as
-// it says.
+// A plug-in whose answers are the input: calls of the sink, one after the other, each a letter and
+// the bytes of its struct. The seeds are the answers of our own plug-ins. What the contract forbids
+// (invalid pointers) is not done: names are from a list, and counts equal the number of elements.
 #include <cstring>
 
 #include "core/base/text.h"
@@ -55,7 +54,7 @@ orch_sink recording(Answers& to) {
 
 std::string_view said;  // by the plug-in of this door
 
-// The next struct of what is said; what is missing of it is 0.
+// Reads the next struct of the answers; missing bytes are 0.
 template <class T>
 T take(std::string_view& bytes) {
   T value{};
@@ -109,7 +108,8 @@ void say(const orch_run*, const orch_sink* sink) {
   }
 }
 
-// A description in lines: the name, the doc, then a parameter each, its words separated by '|'.
+// A description in lines: the name, the doc, then one line per parameter, with fields separated by
+// '|'.
 class Description {
  public:
   explicit Description(const std::string& text) {
@@ -189,7 +189,7 @@ struct World {
   plan::Run run;
 };
 
-// A planned run on a real partition, for the plug-in to speak of.
+// A planned run on a real partition, as argument for the plug-in.
 const World& world() {
   static hardware::Catalog clusters({kSource / "experiments/clusters"},
                                     {kSource / "experiments/gpus.yaml"});

@@ -1,9 +1,11 @@
-// orch_fuzz: bytes of somebody else, changed at random, through one of orch's doors.
+// orch_fuzz: foreign bytes, changed at random, through one of orch's doors.
 //
-// A worker goes through the door with input after input and says in shared memory which one it is
-// at. This process watches it: a worker that dies, hangs or takes too much memory has found
-// something. As input n of a seed is always the same, the watcher makes it once more, writes it to
-// a file, and lets another worker go on behind it.
+// A worker passes input after input through the door and stores in shared memory which one it is
+// at.
+// This process watches it: a worker that dies, hangs or takes too much memory has found something.
+// Because input n of a seed is always the same, the watcher makes it again, writes it to a file,
+// and
+// lets another worker continue behind it.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,9 +26,8 @@
 #include "tests/fuzz/door.h"
 #include "tests/fuzz/mutate.h"
 
-// Where the sanitizers are: one allocation beyond a GiB is a finding, little of what was freed is
-// kept, and leaks are left to the unit tests (looking for them takes longer than a second of
-// inputs).
+// With sanitizers: one allocation beyond a GiB is a finding, little of the freed memory is kept,
+// and leaks are left to the unit tests (the check takes longer than a second of inputs).
 extern "C" const char* __asan_default_options() {
   return "max_allocation_size_mb=1024:quarantine_size_mb=16:detect_leaks=0";
 }
@@ -34,7 +35,7 @@ extern "C" const char* __asan_default_options() {
 namespace orch::fuzz {
 namespace {
 
-constexpr double kMostSeconds = 300;  // of one input that does not compute; the machine may be busy
+constexpr double kMostSeconds = 300;  // for one input without computation; the machine may be busy
 constexpr std::size_t kMostFindings = 20;
 
 struct Options {
@@ -42,18 +43,18 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint64_t inputs = ~std::uint64_t{0};
   double seconds = 1e9;
-  double hang = 5;             // seconds of the processor for one input
+  double hang = 5;             // seconds of CPU time for one input
   double memory = 1.5e9;       // bytes of a worker
   std::string findings = ".";  // a folder
-  // One input alone:
+  // A single input:
   std::string file;
   std::uint64_t input = kNone;
   static constexpr auto kNone = ~std::uint64_t{0};
 };
 
-// What worker and watcher share.
+// State that worker and watcher share.
 struct Shared {
-  std::atomic<std::uint64_t> at;  // the input at hand
+  std::atomic<std::uint64_t> at;  // the present input
   std::atomic<bool> done;
 };
 
@@ -160,8 +161,8 @@ int fuzz(const Door& door, const Options& options) {
   return findings == 0 ? 0 : 1;
 }
 
-// One input, with all that is said: of a file, or the one of that number. In a worker, which a
-// debugger has to follow: somebody must tidy the room up behind it.
+// Replays one input with all output: from a file, or by its number. In a worker, which a debugger
+// has to follow: the parent must remove its room.
 int replay(const Door& door, const Options& options) {
   auto bytes = options.file.empty() ? std::string() : text_of(options.file);
   enter_room();
@@ -174,7 +175,7 @@ int replay(const Door& door, const Options& options) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// A door with flaws, to see that each of them is found.
+// A door with flaws, to check that each of them is found.
 const Door kPlanted{"planted",
                     [] {
                       return std::vector<Input>{{{"", "gpus = 8, nodes = 2\n"}}};

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargest = std::size_t{1}
-                                 << 17;  // an input is small: time and memory are not
+                                 << 17;  // inputs are small: time and memory are limited
 
 const char* const kNumbers[] = {"0",
                                 "-0",
@@ -55,7 +55,7 @@ bool is_word(char c) {
          c == '+';
 }
 
-// From there on, the next word: [begin, end).
+// The next word from there on: [begin, end).
 std::pair<std::size_t, std::size_t> next_word(const std::string& text, std::size_t from) {
   while (from > 0 && is_word(text[from - 1]) && from < text.size() && is_word(text[from])) --from;
   while (from < text.size() && !is_word(text[from])) ++from;
@@ -72,7 +72,7 @@ void collect(Json& json, std::vector<Json*>& nodes) {
 
 }  // namespace
 
-// What the numbers of one input are drawn from.
+// The source of an input's random numbers.
 class Mutator::Dice {
  public:
   explicit Dice(std::uint64_t key) : key_(key) {}
@@ -119,14 +119,14 @@ void Mutator::change_word(std::string& text, Dice& dice) const {
   for (int tries = 0; tries < 4; ++tries) {
     const auto [begin, end] = next_word(text, dice.below(text.size() + 1));
     const bool number = begin < end && std::isdigit(static_cast<unsigned char>(text[begin]));
-    if (tries < 3 && !number && dice.once_in(2)) continue;  // numbers are what decides most
+    if (tries < 3 && !number && dice.once_in(2)) continue;  // numbers have the most effect
     text.replace(begin, end - begin,
                  number && !dice.once_in(4) ? std::string(dice.of(kNumbers)) : word(dice));
     return;
   }
 }
 
-// Of a document, or of one line of many: another value, a member less, one twice, one inside
+// Changes a document, or one line of many: another value, a member removed, doubled, or nested in
 // another.
 bool Mutator::change_json(std::string& text, Dice& dice) const {
   auto begin = std::size_t{0}, end = text.size();
@@ -198,7 +198,7 @@ void Mutator::change(std::string& text, const Part& other, Dice& dice) const {
     case 3:
       text.insert(dice.below(text.size() + 1), text.substr(at, length));
       break;
-    case 4: {  // again and again
+    case 4: {  // repeated many times
       const auto piece = text.substr(at, length);
       std::string many;
       for (auto times = dice.length(2000); times > 0 && many.size() < kLargest / 4; --times)
@@ -220,7 +220,7 @@ void Mutator::change(std::string& text, const Part& other, Dice& dice) const {
     case 8:
       if (dice.once_in(4)) text.resize(at);
       break;
-    case 9:  // eight bytes as numbers are in files that are no text
+    case 9:  // eight bytes, like numbers in binary files
       for (std::size_t i = at, value = dice.bits() >> dice.below(64);
            i < std::min(at + 8, text.size()); ++i)
         text[i] = static_cast<char>(value >> (8 * (i - at)));

@@ -9,8 +9,8 @@
 
 namespace orch::fuzz {
 
-// Makes inputs of seeds. Input n of a seed number is always the same one, whatever came before it:
-// the seeds as they are, then each changed in one to eight places.
+// Makes inputs from seeds. Input n of a seed number is always the same, independent of the previous
+// ones: the seeds unchanged, then each changed in one to eight places.
 class Mutator {
  public:
   explicit Mutator(std::vector<Input> seeds);
@@ -26,7 +26,7 @@ class Mutator {
   const std::string& word(Dice& dice) const;
 
   std::vector<Input> seeds_;
-  std::vector<std::string> words_;  // of the seeds, and what is known to hurt
+  std::vector<std::string> words_;  // from the seeds, and known problematic ones
 };
 
 }  // namespace orch::fuzz

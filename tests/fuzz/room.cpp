@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kMark = "\n=== part: ";
 
 fs::path the_room;
-pid_t owner = 0;  // workers leave the room as it is
+pid_t owner = 0;  // workers do not remove the room
 
 void remove_room() {
   if (::getpid() != owner) return;
@@ -33,7 +33,7 @@ bool is_inside(const fs::path& name) {
          std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
 }
 
-// What is written to a stream while this lives.
+// Captures what is written to a stream while it lives.
 class Caught {
  public:
   explicit Caught(FILE*& stream) : stream_(stream), before_(stream) {

@@ -48,13 +48,13 @@ std::string events() {
          "\n";
 }
 
-// run.json without its checksum: as it may be written by hand, and changed.
+// run.json without its checksum: as if written by hand.
 void unseal(std::string& run_json) {
   const auto at = run_json.rfind(",\n  \"checksum\"");
   if (at != std::string::npos) run_json = run_json.substr(0, at) + "\n}\n";
 }
 
-// The folder of an experiment's runs as orch writes it, with an attempt of one of them.
+// The folder of an experiment's runs as written by orch, with an attempt for one of them.
 Input written(const fs::path& experiment) {
   furnish({});
   orch({"run", experiment.string(), "--runs", "runs", "--where", "true"});
@@ -63,7 +63,7 @@ Input written(const fs::path& experiment) {
     return part.name.find("index.") != part.name.npos || part.name.find("/.") != part.name.npos;
   });
   std::string run, folder;
-  std::erase_if(input, [&](const Part& part) {  // of all the runs only the first
+  std::erase_if(input, [&](const Part& part) {  // only the first of all runs
     const auto parts = split(part.name, '/');
     if (parts.size() < 4) return false;
     if (run.empty()) run = parts[2], folder = parts[0] + "/" + parts[1];
@@ -94,14 +94,14 @@ const Input& run_folder() {
   return folder;
 }
 
-// Where the run lies in the room: the part that is named so tells.
+// The run's place in the room: from the name of its part.
 std::string run_of(const Input& input) {
   for (const auto& part : input)
     if (part.name.ends_with("/run.json")) return fs::path(part.name).parent_path().string();
   return "runs";
 }
 
-// The seed with one part alone to be changed; the others come back in furnish_run.
+// The seed with only one part to be changed; the others are added in furnish_run.
 Input only(std::string_view ending) {
   auto input = run_folder();
   std::erase_if(input, [&](const Part& part) { return !part.name.ends_with(ending); });

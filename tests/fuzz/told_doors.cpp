@@ -9,7 +9,7 @@ const std::array kFormats{"table", "md", "csv", "json"};
 
 }  // namespace
 
-// A table of ten rows tells as much as one of a hundred, in a tenth of the time.
+// A table of ten rows is as good as one of a hundred, in a tenth of the time.
 std::vector<Input> rows_seeds() {
   std::vector<Input> seeds;
   for (auto& seed : files_as_seeds("experiments/measured", ".csv")) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSeal = ",\"sum\":\"";
 
-// What was changed must not be refused for that alone: the sum at the end is made anew.
+// A changed text must not be refused only because of its checksum: it is computed again.
 std::string sealed_again(const std::string& text) {
   const auto body = text.substr(0, text.rfind(kSeal));
   return body + std::string(kSeal) + checkpoint::hex(checkpoint::checksum(body)) + "\"}\n";
@@ -28,7 +28,7 @@ Part* find(Input& input, const std::string& name) {
   return found == input.end() ? nullptr : &*found;
 }
 
-// A manifest that can be read gets shards as it says they are: else no reader ever goes beyond it.
+// A readable manifest gets shards that match it: otherwise no reader would get beyond it.
 void fit_shards(checkpoint::Manifest& manifest, Input& input) {
   for (std::size_t rank = 0; rank < manifest.shards.size(); ++rank) {
     auto& shard = manifest.shards[rank];
@@ -146,7 +146,7 @@ void enter_data(const Input& input) {
   std::vector<std::int32_t> sample(17);
   for (std::int64_t i = 0; i < std::min<std::int64_t>((*dataset)->size(), 100); ++i) try {
       (*dataset)->read(i, sample);
-    } catch (const std::runtime_error&) {  // as its header says
+    } catch (const std::runtime_error&) {  // as in its header
     }
 }
 

@@ -1,4 +1,4 @@
-// SlurmExecutor on the cluster that SLURM_CONF names; started by the script "executor".
+// SlurmExecutor on the cluster of SLURM_CONF; started by the script "executor".
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A folder for each case, an executor, and submissions that are told apart by a number.
+// A folder for each case, an executor, and submissions that are distinguished by a number.
 struct Bench {
   Bench() {
     static int count = 0;
@@ -61,7 +61,8 @@ struct Bench {
     CHECK(trim(*read_file(folder / submission.id / "answer")) == reply.job);
   }
 
-  // Polls until it holds, for five minutes at most; a busy controller may leave one unanswered.
+  // Polls until the condition holds, for at most five minutes; a busy controller may not answer one
+  // poll.
   template <class Holds>
   record::JobFacts until(const std::vector<const Submission*>& of, Holds holds) {
     const double end = clock.steady() + 300;
@@ -80,7 +81,7 @@ struct Bench {
   fs::path folder;
 };
 
-// So many tasks, and all of them.
+// True when all of this many tasks have ended.
 auto ended(std::size_t tasks) {
   return [tasks](const record::JobFacts& facts) {
     return facts.size() == tasks && std::ranges::all_of(facts, [](const auto& entry) {
@@ -166,7 +167,7 @@ TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]"
     CHECK(fact.state == "FAILED");
     CHECK(fact.exit_code == 3);
     CHECK(fact.end > 0);
-    CHECK(fact.gpu_hours >= 2. / 3600);  // of the first start, mostly
+    CHECK(fact.gpu_hours >= 2. / 3600);  // mostly from the first start
     CHECK(fact.gpu_hours > fact.elapsed_seconds / 3600);
   }
   CHECK(*bench.executor.find(array) == array.job);
@@ -235,11 +236,12 @@ TEST_CASE("a controller that froze takes the job after sbatch gave up", "[slurm]
   ::kill(controller, SIGCONT);
   INFO(reply.message);
   CHECK(reply.reply == Reply::unclear);
-  // One that wakes up on a busy host needs its time.
+  // Waking up on a busy host takes time.
   const auto job = SlurmExecutor(bench.shell, bench.clock, {.settle_seconds = 60}).find(single);
   REQUIRE(job);
   REQUIRE(job->has_value());
-  single.job = **job;  // it may have ended, and the controller forgotten it: accounting goes by ids
+  single.job = **job;  // it may have ended, and the controller forgotten it: accounting searches by
+                       // id
   const auto facts = bench.until({&single}, ended(1));
   REQUIRE(facts.contains({single.id, 0}));
   CHECK(facts.at({single.id, 0}).job == **job);

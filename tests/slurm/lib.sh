@@ -15,7 +15,7 @@ work=$(mktemp -d /tmp/orch-slurm.XXXXXX)
 failures=0 checks=0 current=
 end_children() { :; } # a script that leaves processes behind says how they end
 
-# Whether it is still there, and not another process that has its number by now: they come round every minute.
+# True if it still exists, and is not another process with a reused pid: they repeat every minute.
 is_child() {
   local words
   { read -ra words <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -25,7 +25,7 @@ is_child() {
 finish() {
   local code=$?
   trap '' INT TERM
-  # A command failed where none may, or the time is over.
+  # A command failed unexpectedly, or the time is over.
   if [ "$code" != 0 ] && [ "$failures" = 0 ] && [ -n "$current" ]; then
     failures=1
     echo "FAILED: $current: ended with code $code after $SECONDS s, at: $BASH_COMMAND"
@@ -36,7 +36,7 @@ finish() {
   if [ -z "${KEEP_WORK:-}" ]; then rm -rf -- "$work"; else echo "kept: $work"; fi
   exit "$code"
 }
-# A node's log can be the only one that knows why, or the last word of an attempt.
+# A node's log may be the only one with the reason, or with the last output of an attempt.
 show_logs() {
   local file
   for file in "$work"/cluster/*.log; do
@@ -50,7 +50,8 @@ trap 'exit 1' INT TERM
 
 "$here/cluster" start "$work/cluster"
 export SLURM_CONF=$work/cluster/slurm.conf
-# A job counts its node's GPUs where nvidia-smi is: those of this machine are not the cluster's.
+# A job counts its node's GPUs with nvidia-smi, if it exists: it would show this machine's, not the
+# cluster's.
 if command -v nvidia-smi >/dev/null; then
   mkdir "$work/of_a_node"
   printf '#!/bin/sh\nseq -f "GPU %%g" 0 7\n' >"$work/of_a_node/nvidia-smi"
@@ -69,7 +70,7 @@ expect_match() { # WHAT GOT PATTERN
   if [[ $2 != $3 ]]; then failed "$@"; fi
 }
 
-# The end of a long text tells most.
+# The end of a long text is the most useful part.
 failed() { # WHAT GOT WANTED
   local got=$2 most=2000
   if [ "${#got}" -gt "$most" ]; then got="... ${got: -most}"; fi
@@ -77,7 +78,7 @@ failed() { # WHAT GOT WANTED
   printf 'FAILED: %s: %s\n  got:    %s\n  wanted: %s\n' "$current" "$1" "$got" "$3"
 }
 
-# Less and less often: what is asked mostly starts orch, two programs of SLURM's and Python.
+# At increasing intervals: a condition mostly starts orch, two programs of SLURM's and Python.
 poll() { # SECONDS COMMAND...
   local until=$((SECONDS + $1)) pause=100
   shift
@@ -88,8 +89,8 @@ poll() { # SECONDS COMMAND...
   done
 }
 
-# asked COMMAND...: what it answers. A controller or a database that is busy may fail to: that is no
-# answer, so it is asked again, unless it says that it does not know the job.
+# asked COMMAND...: its answer. A busy controller or database may fail to answer, so it is asked
+# again, unless it reports that it does not know the job.
 asked() {
   local said complaint tries=0
   complaint=$(mktemp "$work/complaint.XXXXXX")
@@ -101,27 +102,28 @@ asked() {
   if [ -n "$said" ]; then printf '%s\n' "$said"; fi
 }
 
-# What scontrol says of a job, by its name for it.
+# A field of a job from scontrol, by its name there.
 fact() {
   asked scontrol show job --oneliner "$1" | tr ' ' '\n' |
     awk -v name="$2=" 'index($0, name) == 1 && !found++ { print substr($0, length(name) + 1) }'
 }
 
-# What accounting says of a job, one line for each of its tasks.
+# Accounting's record of a job, one line for each of its tasks.
 booked() { # JOB FORMAT [OPTION...]
   asked sacct --noheader --parsable2 --allocations --jobs="$1" --format="$2" "${@:3}"
 }
 
-# warn_late FOLDER: experiments in it may have cluster = "late", where jobs hear of their limit as late as
-# can be. SLURM looks at limits every thirty seconds, and sends its word up to so much too early: of a limit
-# of a minute it comes after half of it, when a trainer that has just begun is sure to hear it.
+# warn_late FOLDER: experiments in it may have cluster = "late", where jobs are warned of their
+# limit as late as possible. SLURM checks limits every thirty seconds, and sends its signal up to
+# that much too early: with a limit of a minute it comes after half of it, when a trainer has
+# certainly begun.
 warn_late() {
   mkdir "$1/clusters"
   sed 's/^name: .*/name: late/; s/signal_seconds: .*/signal_seconds: 1/' \
     "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >"$1/clusters/late.yaml"
 }
 
-# run_cases NAME...: case_NAME each, with a line on how it went; then the sum of all.
+# run_cases NAME...: runs each case_NAME, with a line on its result; then the total.
 run_cases() {
   local name began before verdict
   for name in "$@"; do
@@ -134,8 +136,8 @@ run_cases() {
   [ "$failures" = 0 ]
 }
 
-# Whether the controller has saved its state since a file was made. It saves what has changed, and a
-# job that trains need not change again: the administrator's comment does.
+# True if the controller has saved its state since a file was made. It saves changes, and a training
+# job may not change for long: the administrator's comment is changed instead.
 is_saved() {
   scontrol update JobId="$(squeue --noheader --format=%A | head -n 1)" AdminComment="$RANDOM" 2>/dev/null || true
   [ "$work/cluster/state/job_state" -nt "$1" ]

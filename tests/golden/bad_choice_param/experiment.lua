@@ -1,4 +1,4 @@
--- A parameter of a choice that was not taken would be ignored in silence.
+-- A parameter of a choice that was not taken would be silently ignored.
 return experiment {
   model = "gpt-1.3b",
   hardware = { cluster = "dgx-a100", gpus = 8 },

@@ -1,4 +1,4 @@
--- A cluster that a function names is looked for in each run.
+-- A cluster whose name comes from a function is searched in each run.
 return experiment {
   model = "gpt-1.3b",
   hardware = { cluster = function(r) return "dgx-" .. r.model end, gpus = { 8, 16 } },

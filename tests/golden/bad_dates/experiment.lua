@@ -1,4 +1,4 @@
--- Days that no calendar has, and shares of the time that are none.
+-- Invalid days, and invalid shares of the time.
 return experiment {
   name = "bad_dates",
   start = "2026-02-30",

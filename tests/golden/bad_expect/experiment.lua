@@ -1,4 +1,4 @@
--- What an experiment expects of its runs, with a mistake in each entry but the first.
+-- The expectations of an experiment, with a mistake in each entry but the first.
 return experiment {
   name = "bad_expect",
   model = "gpt-1.3b",

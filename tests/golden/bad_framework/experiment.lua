@@ -1,4 +1,4 @@
--- Every mistake at once: names, versions, words for a framework where there is none, secrets.
+-- Every mistake at once: names, versions, arguments without a framework, secrets.
 return experiment {
   name = "bad_framework",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- What only the templates know: names and versions of frameworks, with a guess at what was meant.
+-- Checks that need the templates: names and versions of frameworks, with a suggestion.
 return experiment {
   name = "bad_framework_name",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- Templates that err while they render: each run is refused, with the file and the line.
+-- Templates with errors while they render: each run is refused, with the file and the line.
 return experiment {
   name = "bad_framework_template",
   model = "gpt-1.3b",

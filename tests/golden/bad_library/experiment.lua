@@ -1,3 +1,3 @@
--- Nothing of the outside world is there.
+-- The sandbox has no access to the outside world.
 local stamp = os.time()
 return experiment { name = "at-" .. stamp }

@@ -1,4 +1,4 @@
--- Fields that stand at the top and belong further down; phases that no ramp-up would have.
+-- Fields at the top that belong in a section; phases without a ramp-up.
 return experiment {
   name = "misplaced",
   model = "gpt-1.3b",

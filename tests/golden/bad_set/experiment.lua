@@ -1,4 +1,4 @@
--- What is wrong is in the arguments, and they are told.
+-- Errors in the command line's arguments, which are named.
 return experiment {
   name = "bad_set",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- A stack that nobody knows would be priced as another one.
+-- An unknown stack would be estimated as another one.
 return experiment {
   name = "bad_stack",
   model = "gpt-1.3b",

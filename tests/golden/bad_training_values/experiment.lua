@@ -1,4 +1,4 @@
--- Each value is sound, but they do not go together.
+-- Each value is valid, but they contradict each other.
 return experiment {
   name = "bad_training_values",
   model = "gpt-1.3b",

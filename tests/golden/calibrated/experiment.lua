@@ -1,4 +1,4 @@
--- Constants that were fitted say on what, and narrow the ranges: two strategies tie, one does not.
+-- Fitted constants name their rows, and narrow the ranges: two strategies tie, one does not.
 return experiment {
   name = "calibrated",
   model = "gpt-1.3b",

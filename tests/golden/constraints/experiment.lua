@@ -1,4 +1,4 @@
--- A constraint rejects with false, or with a string that says why.
+-- A constraint rejects with false, or with a string that is the reason.
 return experiment {
   name = "constraints",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- A model of which only the depth is swept; the width follows from it.
+-- A model with a swept depth; the width follows from it.
 return experiment {
   name = "derived_model",
   model = gpt {

@@ -1,4 +1,4 @@
--- Modules that Megatron-LM computes again, as a list of its own.
+-- Modules that Megatron-LM recomputes, as a list.
 return experiment {
   name = "framework_megatron_modules",
   model = llama { layers = 16, hidden = 2048, heads = 16, vocab = 50304, seq = 2048 },

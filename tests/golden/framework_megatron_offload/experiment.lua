@@ -1,4 +1,4 @@
--- What Megatron-LM's layers keep goes to the host: the inputs of modules.
+-- Megatron-LM's activations are offloaded to the host: the inputs of modules.
 return experiment {
   name = "framework_megatron_offload",
   model = llama { layers = 16, hidden = 2048, heads = 16, vocab = 50304, seq = 2048 },

@@ -1,4 +1,4 @@
--- A template of one's own beside the experiment, for a program of one's own.
+-- The user's own template beside the experiment, for the user's own program.
 return experiment {
   name = "framework_own",
   model = "gpt-1.3b",

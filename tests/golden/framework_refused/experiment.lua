@@ -1,4 +1,4 @@
--- What a framework cannot do is refused when it is planned, all of it at once.
+-- Everything that a framework does not support is refused in the plan, at once.
 return experiment {
   name = "framework_refused",
   model = "bloom-7b",

@@ -1,4 +1,4 @@
--- PyTorch by our own driver, beside our own trainer: one file, two programs.
+-- PyTorch with our own driver, and our own trainer: one file, two programs.
 return experiment {
   name = "framework_torch",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- A value of the environment may be any text: it is quoted, so the shell sees it as written.
+-- A value of the environment may be any text: it is quoted, so the shell gets it as written.
 return experiment {
   name = "hostile_environment",
   doc = "a \27[31mred\27[0m doc\nin two lines",

@@ -1,4 +1,4 @@
--- Texts of the user in messages neither move the cursor nor break a line.
+-- Users' texts in messages neither move the cursor nor break a line.
 return experiment {
   ["fie\27[2Jld\n"] = 1,
   model = "mo\27[2Jdel\n",

@@ -1,4 +1,4 @@
--- Everything that would reach an #SBATCH line.
+-- All values that are written to #SBATCH lines.
 return experiment {
   model = "gpt-1.3b",
   hardware = {

@@ -1,4 +1,4 @@
--- A cluster in five lines: what it does not say is dgx-h100's.
+-- A cluster in five lines: all other values are dgx-h100's.
 return experiment {
   name = "like",
   model = "gpt-13b",

@@ -1,4 +1,4 @@
--- Runs of this computer: no job script.
+-- Runs on this computer: no job script.
 return experiment {
   name = "local",
   model = "gpt-tiny",

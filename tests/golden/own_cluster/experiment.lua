@@ -1,4 +1,4 @@
--- A cluster file beside the experiment goes before the shipped ones.
+-- A cluster file beside the experiment has priority over the shipped ones.
 return experiment {
   name = "own_cluster",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- seq = 1024 leaves it the bloom-7b; with 31 layers it is another model and named after its size.
+-- With seq = 1024 it is still bloom-7b; with 31 layers it is another model, named after its size.
 return experiment {
   name = "preset_override",
   model = { "bloom-7b", preset("bloom-7b", { seq = 1024 }), preset("bloom-7b", { layers = 31 }) },

@@ -1,4 +1,4 @@
--- The small batch of the beginning trains on two nodes, the rest on four: two jobs.
+-- The small batch at the beginning trains on two nodes, the rest on four: two jobs.
 return experiment {
   name = "rampup_fewer_nodes",
   model = "gpt-1.3b",

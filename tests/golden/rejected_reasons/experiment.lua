@@ -1,5 +1,5 @@
--- Every reason of every run is kept: ranks that are not GPUs, a batch that does not divide, heads that
--- do not divide, more nodes than there are, a format that the GPU cannot compute.
+-- Every reason of every run is kept: ranks and GPUs that differ, a batch and heads that are not
+-- divisible, too many nodes, a format that the GPU does not support.
 return experiment {
   name = "rejected_reasons",
   model = gpt { layers = 24, hidden = 2050, heads = 20, vocab = 50257, seq = 2048 },

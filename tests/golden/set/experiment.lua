@@ -1,4 +1,4 @@
--- What the arguments change is as if it stood here.
+-- The arguments have the effect of the same text in the file.
 return experiment {
   name = "set",
   model = "gpt-1.3b",

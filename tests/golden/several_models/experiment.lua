@@ -1,4 +1,4 @@
--- A list of models is a sweep too: presets and sizes of one's own.
+-- A list of models is a sweep too: presets and user-defined sizes.
 return experiment {
   name = "several_models",
   model = {

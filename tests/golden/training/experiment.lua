@@ -1,4 +1,4 @@
--- How the runs learn: in run.json with every default filled in. The data is on the cluster only.
+-- The section training, in run.json with every default filled in. The data is on the cluster only.
 return experiment {
   name = "training",
   model = "gpt-1.3b",

@@ -1,4 +1,4 @@
--- The same as "strict", but unwise is not impossible: the runs stay, with their warnings counted.
+-- The same as "strict", but with warnings only: the runs stay, with their warnings counted.
 return experiment {
   name = "warnings",
   model = "gpt-199b",

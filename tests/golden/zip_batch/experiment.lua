@@ -1,4 +1,4 @@
--- zip{} stands in any section; here the number of GPUs grows with the partition.
+-- zip{} can be used in any section; here the number of GPUs grows with the partition.
 return experiment {
   name = "zip_batch",
   model = "gpt-1.3b",
