@@ -1,14 +1,14 @@
-# What makes a build fast and what it builds slower or different from one machine to the next: all of it
-# belongs to the preset dev (ORCH_DEV) and none to what users run. There the functions below do nothing.
+# Options that make a build fast and its result slower, or dependent on the machine: they belong to the
+# preset dev (ORCH_DEV) and are never used for users' builds. There the functions below do nothing.
 #   orch_dev_level(TARGET SCOPE LEVEL)   compiles TARGET at this level (O0, Og, O2) where a release has -O2
-#   orch_headers(TARGET LEVEL)           the same, with what most sources include parsed once
+#   orch_headers(TARGET LEVEL)           the same, with a precompiled header of common includes
 #   orch_headers_owner(NAME HEADERS…)    a target that makes a precompiled header, for others to reuse
-#   orch_reuse_headers(TARGET OWNER)     and one that reuses it
+#   orch_reuse_headers(TARGET OWNER)     lets a target reuse it
 #
 # A precompiled header serves only sources with its own flags (g++ 12 crashes on another level of
-# optimisation), so there is one per level. JSON is not in it: its deferred templates would cost each
-# source half a second, whether it has JSON or not.
-# A source must still include what it uses: the release finds the one that does not.
+# optimisation), so there is one per level. It excludes JSON, whose deferred templates would cost each
+# source half a second, whether it uses JSON or not.
+# A source must still include what it uses: the release build finds missing includes.
 
 function(orch_dev_level target scope level)
   if(ORCH_DEV)

@@ -191,7 +191,7 @@ struct RunArguments {
   PlanArguments plan;
   bool dry_run = false;
   follow::Options options;
-  std::size_t take = 0;  // only so many of the best; 0: all
+  std::size_t take = 0;  // number of best runs to submit; 0: all
   bool oom = false;      // also runs that do not fit by their estimate
   bool yes = false;
   bool detach = false;

@@ -26,7 +26,7 @@ nlohmann::json plan_json(const Desk& desk, const fs::path& file, const std::stri
   return desk(app::plan_command, asked).json();
 }
 
-// "a = 1, b = 'x' and c = true" of a sentence, as Lua has them.
+// The settings in "a = 1, b = 'x' and c = true" of a sentence, in Lua's syntax.
 std::string settings_of(const std::string& sentence, const char* before) {
   std::smatch found;
   REQUIRE(std::regex_search(sentence, found, std::regex(std::string(before) + "(.*?)[.:]( |$)")));

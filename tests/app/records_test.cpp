@@ -226,7 +226,7 @@ three,a100-80g,8,deepspeed,24,4096,32,1024,2,512,{},mine,1
   as_is.files = {rows({1, 1, 1})};
   as_is.cluster = "dgx-a100";
   as_is.common.format = "json";
-  std::vector<double> slower;  // 1.3 times what the cluster file and the stack say
+  std::vector<double> slower;  // 1.3 times the time by cluster file and stack
   const auto predicted = desk(app::validate_command, as_is).json();
   for (const auto& row : predicted["rows"])
     slower.push_back(1.3 * row["predicted_seconds"].get<double>());

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2154,SC2016 # out, err and code are the library's; $NAMES are for the jobs
-# Frameworks in our trainer's place: what is rendered for them against what was published, what of it
-# is shown, and runs on this machine with a stand-in for the program.
+# Frameworks instead of our trainer: rendered files compared with published ones, the parts that are
+# shown, and runs on this machine with a stand-in for the program.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname -- "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
@@ -95,7 +95,7 @@ has "$err" 'HF_TOKEN = expand "$HF_TOKEN"' 'a refusal says how'
 sed -i 's/"hf_do_not_show_me"/expand "$HF_TOKEN"/' secret.lua
 
 # --- on this machine, with a stand-in ------------------------------------------------------------------
-# mine NAME BEHAVIOUR [WORDS]: a run of two ranks by a program of one's own.
+# mine NAME BEHAVIOUR [WORDS]: a run of two ranks by the user's own program.
 mine() {
   mkdir -p frameworks
   cat >frameworks/mine.lua <<LUA

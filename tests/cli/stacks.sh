@@ -75,7 +75,7 @@ within 'gpt1b3_v100: all recomputed' "$(seconds "$flat and .recompute == \"full\
 same 'none 1 1' "$(jq -r '.runs[0] | "\(.recompute) \(.tensor_parallel) \(.pipeline_parallel)"' <<<"$out")" \
   'gpt1b3_v100: the answer of the diary'
 
-# "Within the fitted rows" is said only where a stack's rows on the machine had the setting: those of DeepSpeed on V100
+# "Within the fitted rows" is printed only if a stack's rows on the machine had the setting: those of DeepSpeed on V100
 # had activations on the host and on the GPU, those of Megatron-DeepSpeed there summed in fp32 and on A100 recomputed all.
 cat >rows.lua <<'LUA'
 return experiment {

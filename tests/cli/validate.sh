@@ -25,7 +25,8 @@ orch validate --rows
 has "$out" 'jz-a100-0170' '--rows, skipped'
 has "$out" 'jz-a100-0107' '--rows'
 
-# Two dense models of Megatron-LM's own tests, with what PyTorch says is allocated on an H100.
+# Two dense models of Megatron-LM's own tests, with the allocated memory that PyTorch reports on an
+# H100.
 cat >"$work/golden.csv" <<'CSV'
 id,table,date,site,gpu,gpus,framework,layers,hidden,heads,vocab,seq,tensor_parallel,pp,dp,context_parallel,mbs,gbs,dtype,zero_stage,sequence_parallel,flash_attention,recompute,mem_gb,mem_of,step_time_s
 two,golden,2026-08,dgx-h100,h100,8,megatron-lm,12,512,8,50257,1024,2,2,1,2,4,32,bf16,0,true,true,none,0.871,allocated,0.29

@@ -183,7 +183,7 @@ exits 0 'a run with it'
 orch doctor
 has "$out" 'clusters  ' 'doctor'
 if ! grep -q 'models  *2 in \., [0-9]* shipped' "$work/out"; then bad 'doctor: models' "$out"; fi
-# --- a family beside an experiment: what docs/models.md says of it, word for word
+# --- a family beside an experiment: the text of docs/models.md, word for word
 sed -n '/^-- models.lua: /,/^```/p' "$ORCH_HOME/docs/models.md" | grep -v '^```' >models.lua
 cat >neo.lua <<'LUA'
 return experiment {

@@ -24,7 +24,8 @@ def main():
     if not shutil.which("compute-sanitizer"):
         print("compute-sanitizer: not found")
         return 77
-    os.environ["CUDA_MODULE_LOADING"] = "LAZY"  # kernels that nobody calls need not be instrumented
+    os.environ["CUDA_MODULE_LOADING"] = "LAZY"  # kernels that are never called need not be
+                                                # instrumented
     bad = 0
     for backend, model, settings in CASES:
         run = run_json(backend, model, 3, 6, 3, rate=1e-3, training={"checkpoint_every": 2}, **settings)

@@ -5,7 +5,7 @@
 namespace orch::record {
 namespace {
 
-// One phase of a run, in a submission that SLURM took.
+// One phase of a run, in a submission that SLURM accepted.
 struct Case {
   Submission submission;
   JobFact job;
@@ -79,7 +79,7 @@ TEST_CASE("leaving with 0 is finishing only after the last step") {
   CHECK(left_after(0).verdict().reason.starts_with("exited with code 0 after 0 of 200 steps; "));
   CHECK_FALSE(is_transient(Failure::early_exit));
   CHECK(parse_failure("early_exit") == Failure::early_exit);
-  // A shell that forgets the code of the program it ran: the log knows better.
+  // A shell that loses its program's exit code: the log has the reason.
   is(left_after(7).log_says(Failure::gpu_memory, "CUDA OOM"), State::failed, Failure::gpu_memory);
   Case unheard;
   unheard.slurm_says("FAILED").job.exit_code = 76;
@@ -102,7 +102,7 @@ TEST_CASE("a scheduler that does not answer ends nothing") {
   Case running;
   running.script_says("running").evidence.executor_answered = false;
   is(running, State::running, Failure::none);
-  // It may have been put back: what the last attempt said is not the end.
+  // It may have been requeued: the last attempt's report is not the end.
   Case stopped;
   stopped.script_says("stopped", "requeued").evidence.executor_answered = false;
   is(stopped, State::running, Failure::none);
@@ -202,7 +202,7 @@ TEST_CASE("no progress for many steps' time is a hang, a slow step is not") {
   Case slow;
   slow.slurm_says("RUNNING").script_says("running").evidence.progress = Progress{};
   slow.evidence.progress->measured.steps = 7;
-  slow.evidence.progress->age = 599;  // 2 s steps: the floor of ten minutes counts
+  slow.evidence.progress->age = 599;  // 2 s steps: the minimum of ten minutes counts
   is(slow, State::running, Failure::none);
   slow.evidence.progress->age = 601;
   is(slow, State::running, Failure::hang);

@@ -1,8 +1,8 @@
 // Our logits of a checkpoint, for transformers_check.py:
 //   ORCH_CHECKPOINT=PLACE ORCH_LOGITS=LOGITS.json [ORCH_TOKENS=TOKENS.json] orch_test_runtime
 //   "[logits]"
-// PLACE: a checkpoint, a folder of them, or a run folder. TOKENS.json: {"tokens": [[…], …]}, whole
-// sequences; without it, two that follow a simple rule.
+// PLACE: a checkpoint, a folder of them, or a run folder. TOKENS.json: {"tokens": [[…], …]},
+// complete sequences; without it, two that follow a simple rule.
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// Gradients of what several ranks have, after each has computed its own.
+// Gradients of parameters that several ranks have, after each has computed its own.
 #include "backends/runtime/step/replicas.h"
 
 #include <ATen/ATen.h>
@@ -42,7 +42,8 @@ TEST_CASE("of what all tensor-parallel ranks have, parts of gradients add up", "
     for (const bool sequence : {false, true}) {
       Parameters parameters(lay_out(specs, {world.rank(), 2}), {});
       add_up(world, {2, 1, 1}, parameters, sequence);
-      expect_gradient(parameters, "layers.0.attention.q_norm.weight", 3);  // each has its heads'
+      expect_gradient(parameters, "layers.0.attention.q_norm.weight", 3);  // each rank has those of
+                                                                           // its heads
       expect_gradient(parameters, "layers.1.attention.k_norm.weight", 3);
       expect_gradient(parameters, "layers.0.norm1.weight", sequence ? 3 : own);
       expect_gradient(parameters, "layers.0.attention.qkv.weight", own);

@@ -15,7 +15,7 @@ using namespace made;
 
 namespace {
 
-// For this thread alone, as on a node that has a disk of its own.
+// For this thread only, as on a node with a separate disk.
 bool see_instead(const fs::path& place, const fs::path& other) {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&

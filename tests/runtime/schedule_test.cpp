@@ -75,7 +75,7 @@ TEST_CASE("the loss scale halves on overflow and doubles after good steps", "[ru
   CHECK(scale.scale() == 1024);
   scale.update(false);
   scale.update(false);
-  CHECK(scale.scale() == 1024);  // counted anew after the overflow
+  CHECK(scale.scale() == 1024);  // counted again after the overflow
   scale.update(false);
   CHECK(scale.scale() == 2048);
 }

@@ -7,7 +7,7 @@ import struct
 import sys
 
 
-def crc32c(data):  # bit by bit, with the polynomial as it is published, and reflected input
+def crc32c(data):  # bit by bit, with the published polynomial and reflected input
     def reflect(number, bits):
         return int(f"{number:0{bits}b}"[::-1], 2)
 

@@ -40,7 +40,7 @@ Read read_with_python(const fs::path& file) {
 
 }  // namespace
 
-// RFC 3720, appendix B.4, has the zeros and ones; "123456789" is the customary check.
+// RFC 3720, appendix B.4, contains the zeros and ones; "123456789" is the customary check.
 TEST_CASE("CRC32C gives the published values", "[runtime][tensorboard]") {
   CHECK(crc32c("123456789") == 0xe3069283u);
   CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aau);

@@ -22,7 +22,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-# Three heads: where their number is no power of two, ALiBi takes slopes from a second series.
+# Three heads: if their number is not a power of two, ALiBi takes slopes from a second series.
 LAYERS, HIDDEN, HEADS, VOCAB, SEQ = 2, 12, 3, 23, 12
 SEQUENCES = 2
 
@@ -85,7 +85,7 @@ def small_llamas():
     yield "llama", transformers.LlamaForCausalLM(llama)
     mistral = transformers.MistralConfig(**sizes, head_dim=8, rms_norm_eps=1e-5, sliding_window=None)
     yield "mistral", transformers.MistralForCausalLM(mistral)
-    wide = {**sizes, "hidden_size": 2 * HIDDEN}  # its heads have the width of the model over their number
+    wide = {**sizes, "hidden_size": 2 * HIDDEN}  # its heads' width is the model's over their number
     qwen2 = transformers.Qwen2Config(**wide, rms_norm_eps=1e-6, tie_word_embeddings=True)
     yield "qwen2", transformers.Qwen2ForCausalLM(qwen2)
     qwen3 = transformers.Qwen3Config(**sizes, head_dim=8, rms_norm_eps=1e-6)

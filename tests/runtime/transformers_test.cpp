@@ -1,5 +1,5 @@
-// Models that Hugging Face's transformers 5.17 made, with the logits that it gave for them
-// (recorded by transformers_check.py --write): ours must be the same.
+// Models made by Hugging Face's transformers 5.17, with its logits (recorded by
+// transformers_check.py --write): ours must be the same.
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -44,6 +44,6 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
       largest = std::max(largest, expected.abs().max().item<double>());
     }
   }
-  CHECK(largest > 0.5);  // there is something to compare
+  CHECK(largest > 0.5);  // not all zero
   CHECK(worst < 1e-4);
 }

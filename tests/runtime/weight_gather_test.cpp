@@ -14,7 +14,8 @@ using namespace orch;
 using namespace orch::test;
 using namespace orch::train;
 
-// The last stage of a pipeline has no embedding: nobody but the head waits for its words there.
+// The last stage of a pipeline has no embedding: only the head waits for the embedding's weights
+// there.
 TEST_CASE("who uses tied words waits until all replicas have sent theirs", "[runtime][parts]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto llama = some_llama();
@@ -32,7 +33,7 @@ TEST_CASE("who uses tied words waits until all replicas have sent theirs", "[run
       WeightGather gather(world.world(), parameters, *optimizer, buckets, llama.layers, profile);
       parameters.weights().fill_(-1);
       parameters.owned()[0].master.fill_(static_cast<double>(world.rank()));
-      // The other one has not come to it yet: who does not wait finds the old words.
+      // The other rank has not reached it yet: without the wait the old weights would be used.
       if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
       gather.start();
       gather.wait_for(user);

@@ -16,7 +16,7 @@
 namespace orch::test {
 namespace {
 
-constexpr int kSavedAt = 4, kSteps = 6;  // as draw.cpp has it
+constexpr int kSavedAt = 4, kSteps = 6;  // as in draw.cpp
 constexpr int kMostDraws = 300;
 
 // Sums in another order; and products rounded to 8 bits, which AdamW turns into whole steps.

@@ -11,7 +11,7 @@
 namespace orch::test {
 
 int run_trainer(const std::string& backend, std::vector<std::string> arguments) {
-  // As OMP_NUM_THREADS and OPENBLAS_NUM_THREADS say, which were read when this process began.
+  // As with OMP_NUM_THREADS and OPENBLAS_NUM_THREADS, which were read when this process began.
   at::set_num_threads(1);
   if (auto* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
     reinterpret_cast<void (*)(int)>(set)(1);

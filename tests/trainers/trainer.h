@@ -53,25 +53,25 @@ struct AttemptOptions {
   std::map<std::string, std::string> environment;
   // While they run, in the test's own process.
   std::function<void(const std::vector<pid_t>&, const fs::path& attempt)> meanwhile;
-  // The program is started, as a job script does it. Else ranks are forked from this process and
+  // true: the program is started, as by a job script. false: ranks are forked from this process and
   // call the trainer's main(), which takes a third of the time.
   bool started = false;
 };
 
-// A run folder, in which real trainers run, a process for each rank.
+// A run folder in which real trainers run, one process per rank.
 class TrainerRun {
  public:
   explicit TrainerRun(nlohmann::ordered_json run_json);
   TrainerRun(const TrainerRun&) = delete;
   TrainerRun& operator=(const TrainerRun&) = delete;
 
-  void write(const nlohmann::ordered_json& run_json);  // another one: on more ranks, say
+  void write(const nlohmann::ordered_json& run_json);  // another one, for example with more ranks
   // One process per rank of run.json, until all have ended (at most two minutes).
   Attempt attempt(const AttemptOptions& options = {});
 
   const fs::path& folder() const { return place_.root(); }
   fs::path checkpoints() const { return folder() / "checkpoints"; }
-  // Of all attempts, by step; where a step was done twice, the last.
+  // Of all attempts, by step; the last value of a repeated step.
   std::map<int, double> losses() const;
   // A tensor of the last checkpoint, whole, in fp32.
   std::vector<float> saved(const std::string& name) const;
@@ -84,7 +84,7 @@ class TrainerRun {
   int attempts_ = 0;
 };
 
-// Waits until an attempt has done so many steps; false if it does not in time.
+// Waits until an attempt has done `step` steps; false if the time is over.
 bool wait_for_step(const fs::path& attempt, int step, double seconds = 300);
 
 // NaN is larger than any number: it never passes for a small difference.

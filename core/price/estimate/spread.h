@@ -9,7 +9,7 @@
 
 namespace orch::estimate {
 
-inline constexpr double kNineOfTen = 1.645;  // nine of ten normal values are within so many
+inline constexpr double kNineOfTen = 1.645;  // of normal values within this many deviations
 
 // Standard deviations of log(measured / predicted).
 struct Spread {

@@ -62,7 +62,7 @@ TEST_CASE("fitted constants stand beside the others", "[hardware][calibration]")
   CHECK(measured.network.latency.value == 9e-6);
   CHECK(measured.gpu.context_memory.value == 1500 * 1048576.0);
   CHECK(measured.efficiency.time_spread.value == 0.04);
-  CHECK(measured.efficiency.attention.value == 0.3);  // as the GPU has it
+  CHECK(measured.efficiency.attention.value == 0.3);  // as for the GPU
   CHECK(measured.network.bandwidth.value == 25e9);
   CHECK(partition.efficiency.gemm.value == 0.7);  // the partition itself stays
   CHECK(partition.network.efficiency.value == 0.8);

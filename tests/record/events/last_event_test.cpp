@@ -64,7 +64,7 @@ TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[
   };
   place.file("1/events.jsonl", step(1, "") + machine(R"(,"others_share":0.5,"clock_mhz":1400)"));
   place.file("2/events.jsonl", step(2, "") + machine(R"(,"others_share":0.04,"clock_mhz":null)"));
-  place.file("3/events.jsonl", step(3, ""));  // goes on
+  place.file("3/events.jsonl", step(3, ""));  // the run continues
   const auto attempt = [&](const char* number) { return place.root() / number; };
   const auto first = read_progress(attempt("1"), 0)->measured.stated;
   CHECK(first.at("others_share") == 0.5);

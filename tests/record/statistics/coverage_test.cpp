@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kTrials = 4000;  // the error of a coverage of 95 % is 0.35
 
-// The numbers of one trial.
+// The random numbers of one trial.
 class Stream {
  public:
   explicit Stream(std::uint64_t key) : key_(key) {}
@@ -18,7 +18,7 @@ class Stream {
   double uniform() {  // without 0 and 1
     return (static_cast<double>(counter_random::bits(key_, next_++) >> 11) + 0.5) * 0x1p-53;
   }
-  double normal() {  // Box and Muller
+  double normal() {  // Box-Muller transform
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
@@ -33,7 +33,7 @@ std::vector<double> sample(int n, const std::function<double()>& draw) {
   return values;
 }
 
-// Each value is r times the one before, and something new.
+// Each value is r times the previous one plus noise.
 std::vector<double> series(int n, double r, Stream& stream) {
   double x = stream.normal();
   return sample(n, [&] {
@@ -88,7 +88,7 @@ TEST_CASE("limits of a median hold where neighbours are alike", "[statistics][co
 
 TEST_CASE("without the correction limits would not hold where neighbours are alike",
           "[statistics][coverage]") {
-  // The same values in an order that hides what they have in common: 61 steps on, of 300.
+  // The same values in an order that hides their correlation: every 61st of 300.
   const double found = coverage(100, [](Stream& stream) {
     const auto values = series(300, 0.5, stream);
     auto mixed = values;

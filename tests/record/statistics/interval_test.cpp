@@ -5,7 +5,7 @@
 namespace orch::statistics {
 namespace {
 
-// 1 to n so that neighbours are not alike: 1, n, 2, n - 1, ... The k-th order statistic is k.
+// 1 to n with dissimilar neighbours: 1, n, 2, n - 1, ... The k-th order statistic is k.
 std::vector<double> alternating(int n) {
   std::vector<double> values;
   for (int low = 1, high = n; low <= high; ++low, --high) {
@@ -71,8 +71,8 @@ TEST_CASE("few measurements have Student's limits, by hand", "[statistics][inter
   CHECK(two.value == Approx(middle));
   CHECK(*two.low == Approx(middle * std::exp(-1.27062)).epsilon(1e-5));
   CHECK(*two.high == Approx(middle * std::exp(1.27062)).epsilon(1e-5));
-  // -1, 0, 1 are not positive, so they are taken as they are: deviation 1, over sqrt(3) 0.57735;
-  // a median of three is 1.1602 times as uncertain as their mean; 4.30265 * 0.57735 * 1.1602.
+  // -1, 0, 1 are not positive, so no logarithms are used: deviation 1, over sqrt(3) 0.57735; a
+  // median of three is 1.1602 times as uncertain as their mean; 4.30265 * 0.57735 * 1.1602.
   const auto three = median_interval({-1, 0, 1});
   CHECK(*three.low == Approx(-2.8821).epsilon(1e-4));
   CHECK(*three.high == Approx(2.8821).epsilon(1e-4));
@@ -148,7 +148,7 @@ TEST_CASE("a ratio has no limits where one side has none", "[statistics][interva
 }
 
 TEST_CASE("limits of many values that are alike stay within what was seen") {
-  // Two levels, one after the other: neighbours are so alike that they count as few.
+  // Two levels, one after the other: neighbours are so similar that the values count as few.
   std::vector<double> values(12, 1.0);
   values.insert(values.end(), 12, 2.0);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.001 * static_cast<double>(i);

@@ -10,7 +10,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// A start at a step, and how long its steps take.
+// Adds a start at a step, with the durations of its steps.
 void start(std::vector<TimedStep>& steps, std::int64_t at, const std::vector<double>& seconds) {
   for (std::size_t i = 0; i < seconds.size(); ++i)
     steps.push_back({at + static_cast<std::int64_t>(i), seconds[i], i == 0});
@@ -22,7 +22,7 @@ std::vector<TimedStep> one_start(const std::vector<double>& seconds) {
   return steps;
 }
 
-// About one second, wavering by a percent.
+// About one second, varying by a percent.
 std::vector<double> steady(std::size_t n) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < n; ++i) seconds.push_back(0.99 + 0.01 * static_cast<double>(i % 3));
@@ -113,7 +113,7 @@ TEST_CASE("very short runs say what little they know", "[statistics][steps]") {
   CHECK_FALSE(two.seconds.has_limits());
   CHECK(two.window.rule == "step 1 dropped (first after a start); 1 step used: 2");
 
-  std::vector<TimedStep> starts;  // that never get to a second step
+  std::vector<TimedStep> starts;  // that never reach a second step
   start(starts, 1, {40});
   start(starts, 1, {50});
   CHECK(step_times(starts).seconds.value == 45);
@@ -143,7 +143,7 @@ TEST_CASE("equal steps have no outliers, nor have those that differ by less than
   CHECK(equal.odd_count == 0);
   auto nearly = std::vector<double>(30, 2.5);
   nearly[10] = 2.6;
-  nearly[20] = 1;  // fast ones are odd too
+  nearly[20] = 1;  // fast ones are outliers too
   const auto found = step_times(one_start(nearly));
   REQUIRE(found.odd_count == 1);
   CHECK(found.odd[0].step == 21);
@@ -170,7 +170,7 @@ TEST_CASE("a million steps take no time worth mentioning", "[statistics][steps]"
   const auto found = step_times(steps);
   const auto took = std::clock() - before;
   CHECK(found.window.warmup == 10000);
-  CHECK(took < 5 * CLOCKS_PER_SEC);  // a square would take hours
+  CHECK(took < 5 * CLOCKS_PER_SEC);  // a quadratic algorithm would take hours
 }
 
 TEST_CASE("odd nodes are found by their place", "[statistics][steps]") {

@@ -319,7 +319,7 @@ TEST_CASE("many tasks are cancelled in a few calls, ended ones in none", "[launc
 TEST_CASE("arrays are as large as the cluster takes them, and a script can hold",
           "[launch][slurm]") {
   Bench bench;
-  CHECK(bench.executor.largest_array() == 1000);  // nobody answers
+  CHECK(bench.executor.largest_array() == 1000);  // no answer
   bench.shell.always("scontrol", {0, "MaxArraySize = 301\nMaxJobCount = 10000\n", ""});
   CHECK(bench.executor.largest_array() == 301);
   const auto asked = bench.shell.commands.size();

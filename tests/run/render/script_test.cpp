@@ -35,7 +35,7 @@ std::vector<File> hostile_scripts() {
   return all;
 }
 
-// Fewer, since shellcheck takes half a second for each: all the hostile strings at once.
+// Fewer, because shellcheck takes half a second for each: all the hostile strings at once.
 std::vector<File> varied_scripts() {
   auto hostile = two_nodes();
   std::string all_of_them;
@@ -50,7 +50,7 @@ std::vector<File> varied_scripts() {
   return all;
 }
 
-// Writes the scripts into the folder and gives their names, quoted.
+// Writes the scripts into the folder and returns their names, quoted.
 std::string write_all(const std::vector<File>& made, const fs::path& folder) {
   std::string files;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -135,7 +135,7 @@ TEST_CASE("the signal comes early, but not at the start of a short job", "[rende
   run.job.time = "1-00:00:00";
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@600"));
   run.job.time = "10-00:00:00";
-  run.job.signal_seconds = 100000;  // SLURM counts to 65535
+  run.job.signal_seconds = 100000;  // SLURM's maximum is 65535
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@65535"));
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("srun gets what SLURM no longer hands on, and ends with its first fail
 }
 
 TEST_CASE("the master's port is outside the ephemeral range", "[render]") {
-  // Linux gives out 32768-60999; the expression covers 20000-29999.
+  // Linux uses 32768-60999; the expression covers 20000-29999.
   CHECK(has_line(text_of(two_nodes()), "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))"));
 }
 

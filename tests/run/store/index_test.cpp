@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::string>;
 
-// As its folder is now: without a state.json.
+// A row for the present state of its folder: without a state.json.
 Index::Row row(const std::string& experiment, const std::string& id) {
   Index::Row out;
   out.record.source = experiment;
@@ -35,7 +35,7 @@ Ids ids(const fs::path& root, const std::string& experiment) {
   return out;
 }
 
-// Ends with what the body returned: 0 is well.
+// Exits with what the body returned: 0 means success.
 template <class Body>
 pid_t start(const Body& body) {
   const auto pid = ::fork();
@@ -205,7 +205,7 @@ TEST_CASE("an index that is damaged or of another version is none, and made anew
   }
 }
 
-// 64 MiB were its end once: about 72,000 runs.
+// The limit was once 64 MiB: about 72,000 runs.
 TEST_CASE("an index of any size is read, and kept when another experiment is put",
           "[store][index]") {
   const Place place;

@@ -1,4 +1,4 @@
-// Preloaded: locks of fcntl fail as on a file system that has none. ORCH_ERRNO: how.
+// Preloaded: locks of fcntl fail as on a file system without locks. ORCH_ERRNO: the error.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

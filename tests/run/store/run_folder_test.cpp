@@ -29,7 +29,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return text.replace(at, from.size(), to);
 }
 
-// Texts that are no JSON object of ours.
+// Texts that are not a valid JSON object of ours.
 const std::vector<std::string> kRubbish = {"",
                                            "{",
                                            "[]",
@@ -42,7 +42,7 @@ const std::vector<std::string> kRubbish = {"",
                                            R"({"version": -1e999})",
                                            std::string(200'000, '[')};
 
-// What stands in a file's place; each is an error that names it.
+// Checks that each invalid content, or anything else in a file's place, is an error that names it.
 template <class Read>
 void check_rubbish(const fs::path& path, const Read& read) {
   const auto check = [&] {
@@ -67,7 +67,7 @@ void check_rubbish(const fs::path& path, const Read& read) {
   check();
 }
 
-// Runs a check as a user who is not root, in a process of its own.
+// Runs a check as a user other than root, in a separate process.
 template <class Check>
 bool as_another_user(const Check& check) {
   const auto pid = ::fork();
