@@ -1,3 +1,12 @@
+// Computes time and memory of a step from the work that a backend describes. Time is built in three
+// steps. price_blocks() sums the seconds of each block's operations by phase (forward, backward,
+// end of step), with separate sums for open and hidden time. price_stages() adds up the blocks of a
+// pipeline stage, and passed() reduces its hidden time to the part that the open time does not
+// cover, and adds waits for a host that launches too slowly. add_stages() combines stages: the
+// slowest one times the micro-batches, the bubble, the longest end of a step and the fixed cost,
+// all scaled for the wait for the slowest node. Memory is the sum of the items on each stage plus
+// context and the allocator's slack; the fullest stage counts. Scratch memory is reused, because
+// searches and fits call it millions of times.
 #include "core/price/estimate/estimate.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Two sources describe a job: squeue, which is up to date but forgets ended jobs after MinJobAge,
+// and sacct, which remembers but lags behind or may be missing. poll() asks squeue once for all
+// submissions. A task that it shows as ended, or not at all, is asked from accounting until
+// settle() is sure of its end: the final facts are then stored and never asked again. While
+// accounting lags, the task waits with growing intervals; afterwards squeue's last report counts,
+// or the task is gone. A job belongs to a submission only by the id in its comment or command line,
+// never by its number alone.
 #include "core/run/launch/slurm/slurm_executor.h"
 
 #include <fmt/format.h>
