@@ -28,6 +28,32 @@ assert max(losses) - min(losses) < 1e-5, losses
 assert 3 < losses[0] < 4.7, losses  # ln 100 = 4.6 at first
 PY
 
+# A log alone says what its run was.
+mkdir logs
+for run in runs/strategies/*/run.json; do
+  run=$(dirname "$run")
+  [ ! -e "$run/attempts/1/stdout.log" ] || cp "$run/attempts/1/stdout.log" "logs/$(basename "$run").out"
+done
+orch ingest logs --format json
+exits 0 'logs of our own trainers'
+python3 - "$work/out" runs/strategies <<'PY' || bad 'what a log of ours says of its run'
+import json, sys
+records = json.load(open(sys.argv[1]))["records"]
+assert len(records) == 5, len(records)
+for record in records:
+    run = json.load(open(f"{sys.argv[2]}/{record['id'].removesuffix('.out')}/run.json"))
+    asked = {"framework": run["strategy"], "dtype": run["settings"]["dtype"],
+             "optimizer": run["settings"]["optimizer"]}
+    for field in ("gpus", "tensor_parallel", "pipeline_parallel", "data_parallel", "micro_batch",
+                  "accumulate", "global_batch"):
+        asked[field] = run[field]
+    for size in ("layers", "hidden", "heads", "vocab", "seq"):
+        asked[size] = run["model"][size]
+    said = {field: record.get(field) for field in asked}
+    assert said == asked, (record["id"], said, asked)
+    assert record["state"] == "finished" and record["measured"]["steps"] == 8, record["id"]
+PY
+
 # One rank of each stage alone, on this machine or prepared as a script for another one.
 for program in bash dirname mkdir realpath rm tail; do
   ln -s "$(command -v $program)" "$work/no_programs/"

@@ -149,8 +149,15 @@ void Loop::open_datasets() {
 void Loop::tell_start() const {
   if (!is_first()) return;
   const auto effective = engine_->effective();
-  fmt::print(" {} on {}", world_.size() == 1 ? "one rank" : fmt::format("{} ranks", world_.size()),
-             device_name(world_.device()));
+  const auto& model = config_.model;
+  // templates/logs/orch.lua reads this line.
+  fmt::print(
+      " orch run | strategy: {} | ranks: {} | device: {} | layers: {} | hidden: {} | heads: {} | "
+      "seq: {} "
+      "| vocab: {} | parameters: {:.0f} | micro_batch: {} | global_batch: {}",
+      config_.strategy->name, world_.size(), device_name(world_.device()), model.layers,
+      model.hidden, model.heads, model.seq, model.vocab, model.params(), config_.batch.micro_batch,
+      config_.batch.global_batch);
   for (const auto& [name, value] : effective) fmt::print(" | {}: {}", name, value);
   fmt::print("\n");
   events_.write("start", {{"ranks", world_.size()},

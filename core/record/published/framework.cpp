@@ -25,6 +25,7 @@ const std::vector<std::string>& frameworks() {
                                                "deepspeed",
                                                "fsdp",
                                                "ddp",
+                                               "zero3",
                                                "megatron-core",
                                                "megatron-bridge",
                                                "nemo",
@@ -160,7 +161,7 @@ bool happens_anyway(const std::string& setting, const Value& value) {
 std::string strategy_of(const Record& row) {
   std::vector<std::string> assumed;
   const auto name = lower(row.field_text("framework"));
-  if (name == "ddp" || name == "fsdp") return name;
+  if (name == "ddp" || name == "fsdp" || name == "zero3") return name;
   if (name == "torchtitan" || name == "llm-foundry") return "fsdp";
   if (is_megatron(row)) return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
   return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
