@@ -85,9 +85,8 @@ void Reader::read_top(const sol::table& top) {
 
 // The advice for a field that stands at the top but belongs into a section.
 std::string Reader::advice(const std::string& name) const {
+  if (const auto advice = section_advice(name); !advice.empty()) return advice;
   const std::pair<const char*, std::vector<std::string>> sections[] = {
-      {"batch", plan::fields_of(Section::batch)},
-      {"hardware", plan::fields_of(Section::hardware)},
       {"hardware", kJob},
       {"batch.rampup", kRampUp},
       {"budget", kBudget},

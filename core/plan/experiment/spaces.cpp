@@ -76,6 +76,16 @@ bool mentions(const sol::table& table, const std::string& field) {
   return false;
 }
 
+std::string section_advice(const std::string& name) {
+  using plan::Section;
+  if (contains(plan::fields_of(Section::model), name))
+    return fmt::format("it is a size of the model: model = preset(\"gpt-13b\", {{ {} = ... }})",
+                       name);
+  if (contains(plan::fields_of(Section::hardware), name)) return "it belongs in hardware = { ... }";
+  if (contains(plan::fields_of(Section::batch), name)) return "it belongs in batch = { ... }";
+  return "";
+}
+
 std::string in_file(const std::string& file, const std::string& place) {
   return place.starts_with(file) ? place : file + ": " + place;
 }
@@ -91,6 +101,12 @@ std::vector<std::string> SpaceReader::names(const Allowed& allowed) const {
   if (allowed.strategy)
     for (const auto& param : allowed.strategy->params) all.push_back(param.name);
   return all;
+}
+
+void SpaceReader::refuse(const std::string& name, const Allowed& allowed,
+                         const std::string& place) {
+  const auto advice = section_advice(name);
+  error(place, "no such field", advice.empty() ? suggestion(name, names(allowed)) : advice);
 }
 
 Result<plan::Value> SpaceReader::conform(const std::string& name, const plan::Value& value,
@@ -118,7 +134,7 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
   for (const auto& [name, value] : keys.fields) {
     const auto field_place = below(place, name);
     if (!contains(names(allowed), name))
-      error(field_place, "no such field", suggestion(name, names(allowed)));
+      refuse(name, allowed, field_place);
     else if (!contains(allowed.others, name))
       read_field(name, value, allowed, field_place, space);
   }
@@ -250,7 +266,7 @@ void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const 
   for (const auto& [name, value] : fields_of(zip, place, example, errors_)) {
     const auto field_place = below(place, name);
     if (!contains(names(allowed), name)) {
-      error(field_place, "no such field", suggestion(name, names(allowed)));
+      refuse(name, allowed, field_place);
       continue;
     }
     auto& list = lists.emplace_back();

@@ -40,6 +40,8 @@ class SpaceReader {
                   const std::string& place, plan::Axis& axis);
   void check_repeats(const plan::Space& space, const std::string& place);
   std::vector<std::string> names(const Allowed& allowed) const;
+  // A name that the table does not have.
+  void refuse(const std::string& name, const Allowed& allowed, const std::string& place);
   Result<plan::Value> conform(const std::string& name, const plan::Value& value,
                               const Allowed& allowed, const std::string& place) const;
   void error(std::string place, std::string fact, std::string fix) {
@@ -50,6 +52,9 @@ class SpaceReader {
   Errors& errors_;
   std::string file_;
 };
+
+// Where a field belongs that is not in its section; "" if no section has it.
+std::string section_advice(const std::string& name);
 
 // The keys of a table in a fixed order: 1, 2, … then strings; any other key is an error.
 struct Keys {
