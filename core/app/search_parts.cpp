@@ -31,6 +31,15 @@ bool starts_with(const std::vector<const plan::Planned*>& runs,
   return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
 }
 
+// What a list is about stays where the screen is narrow.
+void keep_measure(const RunList& list, show::Table& table) {
+  for (auto& column : table.columns)
+    if ((column.name == "peak_memory_bytes" &&
+         (list.measure == tables::Measure::memory || list.name == "pareto")) ||
+        (column.name == "gpu_hours" && list.measure == tables::Measure::gpu_hours))
+      column.rank = 1;
+}
+
 // The same search: what was opened, kept and filtered is part of it.
 std::string same_search(const SearchArguments& arguments) {
   auto out = shell_quote(arguments.source.file.string());
@@ -98,6 +107,7 @@ void add_lists(const plan::Experiment& experiment, const std::vector<Question>& 
         continue;
       }
       auto table = show::for_people(tables::runs_table(view(experiment, list), 0));
+      keep_measure(list, table);
       table.title = about + list.title;
       to.sections.push_back(std::move(table));
     }
