@@ -113,8 +113,8 @@ std::string pace_finding(const std::vector<Curve>& curves) {
                    most);
 }
 
-// Starts, and a stall of an hour, would press all other steps together.
-double usual_seconds(const std::vector<Curve>& curves) {
+// Starts, a stall of an hour, and a spike of the loss would press all other steps together.
+double usual_level(const std::vector<Curve>& curves) {
   std::vector<double> values;
   for (const auto& curve : curves)
     for (const auto& point : curve.points)
@@ -153,7 +153,7 @@ Chart loss_chart(const Runs& runs) {
   if (!by_tokens) curves = with(false);
   if (curves.empty()) return {};
   Chart out{.name = "loss", .title = "Loss", .finding = loss_finding(curves, by_tokens)};
-  draw_curves(out, runs, curves, {by_tokens ? "tokens" : "steps", "loss"});
+  draw_curves(out, runs, curves, {by_tokens ? "tokens" : "steps", "loss", usual_level(curves)});
   out.note = sentences({of_how_many(all), nan_note(runs)});
   out.data = {{"Run", by_tokens ? "Tokens" : "Step", "Loss"}};
   add_data(out, curves);
@@ -169,7 +169,7 @@ Chart pace_chart(const Runs& runs) {
   });
   if (curves.empty()) return {};
   Chart out{.name = "pace", .title = "Step time over the run", .finding = pace_finding(curves)};
-  draw_curves(out, runs, curves, {"steps", "seconds per step", usual_seconds(curves)});
+  draw_curves(out, runs, curves, {"steps", "seconds per step", usual_level(curves)});
   const bool thinned = std::ranges::any_of(curves, [](const Curve& curve) {
     return curve.line->record->measured.step_times.size() > kPoints;
   });

@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/statistics/interval.h"
 #include "core/show/page/text.h"
 
 namespace orch::page {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostSeries = 7;  // that eyes can distinguish
 constexpr double kMostOnAxis = 1e100;   // beyond, ticks would have no end
+constexpr double kFarOff = 50;          // times the middle value, or less than its part
 
 // 1, 2 and 5 of each decade, or only 1 where there are many.
 std::vector<double> decades(double low, double high) {
@@ -111,6 +113,26 @@ Chart::Axis log_axis(std::string title, const std::vector<double>& values, doubl
   const auto ticks = decades(out.low, out.high);
   label_ticks(out, ticks.size() > 1 ? ticks : even_ticks(out.low, out.high));
   return out;
+}
+
+std::vector<double> usual(std::vector<double> values) {
+  const double middle = statistics::median(values);
+  std::erase_if(values, [&](double value) {
+    return middle > 0 && (value > kFarOff * middle || kFarOff * value < middle);
+  });
+  return values;
+}
+
+std::string at_the_edge(const Chart::Panel& panel) {
+  const auto is_beyond = [](const Chart::Axis& axis, double value) {
+    return value > axis.high || value < axis.low;
+  };
+  const auto n = std::ranges::count_if(panel.marks, [&](const Chart::Mark& mark) {
+    return is_beyond(panel.x, mark.x) || (panel.rows.empty() && is_beyond(panel.y, mark.y));
+  });
+  if (n == 0) return "";
+  return n == 1 ? "1 mark is beyond the axis and stands at its edge."
+                : fmt::format("{} marks are beyond the axis and stand at its edge.", n);
 }
 
 Chart::Axis linear_axis(std::string title, double low, double high) {

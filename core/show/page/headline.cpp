@@ -46,6 +46,12 @@ struct Best {
   const Line* estimated = nullptr;  // of those that were not measured
 };
 
+// An unknown size is the last.
+double params_of(const Best& best) {
+  const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
+  return line.record->field_number("params").value_or(1e300);
+}
+
 // What one should know of the best run before one believes in it.
 std::string reservations(const record::Record& record) {
   std::string out;
@@ -107,6 +113,11 @@ std::string best(const std::vector<Line>& lines) {
                      [&](const auto& a, const auto& b) { return fewest(a) < fewest(b); });
   std::stable_partition(order.begin(), order.end(),
                         [](const std::string& model) { return !model.empty(); });
+  const auto shown_end =
+      order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), kMostModels));
+  std::stable_sort(order.begin(), shown_end, [&](const auto& a, const auto& b) {
+    return params_of(by_model[a]) < params_of(by_model[b]);
+  });
   std::string out;
   for (std::size_t i = 0; i < std::min(order.size(), kMostModels); ++i)
     out += sentence(by_model[order[i]], order.size() > 1 ? whose(order[i]) : "");
