@@ -21,9 +21,9 @@ class Hints {
     this.leave();
     if (!found) return;
     this.at = found;
-    this.words = found.title;
+    found.dataset.hint = found.title;
     found.removeAttribute('title');
-    this.tip.replaceChildren(this.words);
+    this.tip.replaceChildren(found.dataset.hint);
     this.tip.hidden = false;
     const box = found.getBoundingClientRect();
     const room = document.documentElement.clientWidth - this.tip.offsetWidth;
@@ -32,7 +32,10 @@ class Hints {
   }
 
   leave() {
-    if (this.at) this.at.title = this.words;
+    if (this.at) {
+      this.at.title = this.at.dataset.hint;
+      delete this.at.dataset.hint;
+    }
     this.at = null;
     this.tip.hidden = true;
   }
