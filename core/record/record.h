@@ -98,6 +98,8 @@ struct Measurement {
   std::vector<LossPoint> losses;      // thinned to some thousand points, the extremes kept
   std::vector<StepPoint> step_times;  // seconds, thinned to some hundred points, the extremes kept
   std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, where they rise
+  std::vector<StepPoint> gpu_use;     // share of the time that a GPU was busy, the mean of them
+  std::vector<StepPoint> gpu_watts;   // of a GPU, the mean of them
   std::vector<std::int64_t> resumes;  // steps at which the run was resumed
   std::vector<Spike> spikes;
   std::vector<plan::Item> time_items;    // seconds of one step

@@ -71,8 +71,9 @@ Runs::Runs(const std::vector<Line>& all) : lines(all) {
 std::vector<Chart> charts_of(const std::vector<Line>& lines) {
   const Runs runs(lines);
   std::vector<Chart> out;
-  for (const auto make : {best_chart, days_chart, sweep_chart, scaling_chart, time_chart,
-                          memory_chart, predicted_chart, loss_chart, pace_chart, peaks_chart})
+  for (const auto make :
+       {best_chart, days_chart, sweep_chart, scaling_chart, time_chart, memory_chart,
+        predicted_chart, loss_chart, pace_chart, peaks_chart, power_chart, use_chart})
     if (auto chart = make(runs); !chart.panels.empty()) out.push_back(std::move(chart));
   return out;
 }

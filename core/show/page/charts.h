@@ -35,6 +35,8 @@ Chart predicted_chart(const Runs& runs);
 Chart loss_chart(const Runs& runs);
 Chart pace_chart(const Runs& runs);
 Chart peaks_chart(const Runs& runs);
+Chart power_chart(const Runs& runs);
+Chart use_chart(const Runs& runs);
 
 // All that have something to show, in the order of the page; the best of each comes first.
 std::vector<Chart> charts_of(const std::vector<Line>& lines);

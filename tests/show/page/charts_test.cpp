@@ -176,6 +176,21 @@ TEST_CASE("a curve has its resumes upon it", "[page][chart]") {
   CHECK(std::ranges::find(mark.line, mark.resumes[0]) != mark.line.end());
 }
 
+TEST_CASE("power and use are curves where a run tells of them", "[page][chart]") {
+  CHECK(Made(full(), power_chart).chart.panels.empty());
+  auto page = logs();
+  for (std::int64_t step = 10; step <= 50; step += 10) {
+    page.records[0].measured.gpu_watts.push_back({step, 590.0 + static_cast<double>(step)});
+    page.records[0].measured.gpu_use.push_back({step, 0.9});
+  }
+  const Made power(page, power_chart), use(page, use_chart);
+  CHECK(power.panel().marks.at(0).line.size() == 5);
+  CHECK(power.panel().y.title == "W of a GPU");
+  CHECK(power.chart.finding == "On average: 620 W of main.out#0.");
+  CHECK(use.panel().y.title == "% of a GPU");
+  CHECK(use.panel().marks.at(0).line[2] == Chart::Place(30, 90));
+}
+
 TEST_CASE("every kind of chart becomes a picture", "[page][chart]") {
   for (const auto& page : {full(), sweep(), logs(), hostile()}) {
     const auto lines = lines_of(page.records);

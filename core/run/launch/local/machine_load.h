@@ -25,8 +25,9 @@ class MachineLoad {
   // gpus: those of the run, as nvidia-smi -i takes them; empty: it computes on cores.
   MachineLoad(Shell& shell, Clock& clock, std::string gpus);
 
-  // While ranks train, often: every few seconds the clock is read.
-  void look();
+  // While ranks train, often: every few seconds the clock is read. Then the use and the power of
+  // the run's GPUs are a line of events.jsonl; mostly there is none.
+  std::string look();
 
   // A line of events.jsonl, once all ranks have ended and were waited for; empty: nothing is known.
   std::string event() const;
@@ -39,7 +40,7 @@ class MachineLoad {
   Sample sample() const;
   std::optional<double> others_share() const;
   struct Gpus {
-    std::optional<double> share, clock;  // their means
+    std::optional<double> share, clock, watts;  // their means
   };
   Gpus ask_gpus() const;
   std::optional<double> use_by_others() const;
