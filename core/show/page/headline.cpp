@@ -61,11 +61,20 @@ std::string reservations(const record::Record& record) {
   return nan.empty() ? out : out + fmt::format(" Its loss is {}.", nan);
 }
 
+// "Fastest with 176B: r12, megatron on 384 GPUs: 12.3 days measured.": a line for each of several.
+std::string line_of(const Best& best, const std::string& whose) {
+  const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
+  return fmt::format("<p class=\"best\">Fastest{}: {}: <strong>{} days</strong> {}.{}</p>\n", whose,
+                     name_of(line), shown(line.numbers.best_days()->value),
+                     line.numbers.days.measured ? "measured" : "estimated",
+                     reservations(*line.record));
+}
+
 // "Fastest: r12, megatron on 384 GPUs: 12.3 days per 100B tokens measured (…), 11.9 estimated."
-std::string sentence(const Best& best, const std::string& whose) {
+std::string sentence(const Best& best) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   const auto& numbers = line.numbers;
-  auto out = fmt::format("<p class=\"best\">Fastest{}: {}: ", whose, name_of(line));
+  auto out = fmt::format("<p class=\"best\">Fastest: {}: ", name_of(line));
   if (numbers.days.measured) out += measured_text(*numbers.days.measured);
   if (numbers.days.measured && numbers.days.estimated) out += ", ";
   if (numbers.days.estimated)
@@ -118,9 +127,10 @@ std::string best(const std::vector<Line>& lines) {
   std::stable_sort(order.begin(), shown_end, [&](const auto& a, const auto& b) {
     return params_of(by_model[a]) < params_of(by_model[b]);
   });
-  std::string out;
+  if (order.size() == 1) return sentence(by_model[order[0]]);
+  std::string out = order.empty() ? "" : "<p class=\"doc\">Days per 100B tokens, by model:</p>\n";
   for (std::size_t i = 0; i < std::min(order.size(), kMostModels); ++i)
-    out += sentence(by_model[order[i]], order.size() > 1 ? whose(order[i]) : "");
+    out += line_of(by_model[order[i]], whose(order[i]));
   if (order.size() > kMostModels)
     out += fmt::format("<p>And {}: see the table.</p>\n",
                        plural(order.size() - kMostModels, "more model"));
