@@ -46,12 +46,16 @@ std::vector<BestRun> best_runs(const Runs& runs) {
   return out;
 }
 
+std::string kind_words(const BestRun& run) {
+  return std::string(run.is_measured() ? "measured" : "estimated") +
+         (run.line->record->doubts.empty() ? "" : ", doubtful");
+}
+
 std::string what_to_know(const BestRun& run) {
   const auto& record = *run.line->record;
-  std::string out = run.is_measured() ? "measured" : "estimated";
-  if (!record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight)
-    out += ", memory tight";
-  return record.doubts.empty() ? out : out + ", doubtful";
+  const bool is_tight =
+      !record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight;
+  return kind_words(run) + (is_tight ? ", memory tight" : "");
 }
 
 void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t look,
@@ -99,7 +103,7 @@ std::vector<std::string> data_row(const BestRun& run) {
           run.gpu_hours(),
           guess && guess->days_to_train > 0 ? shown(guess->days_to_train) : "",
           memory_words(*run.line),
-          what_to_know(run),
+          kind_words(run),
           run.line->name};
 }
 
@@ -113,7 +117,7 @@ Chart best_chart(const Runs& runs) {
       .name = "best",
       .title = one_model ? "The best of each strategy" : "The best of each strategy and size"};
   out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train", "GiB",
-               "To know", "Run"}};
+               "Kind", "Run"}};
   auto& panel = out.panels.emplace_back();
   std::vector<const Line*> lines;
   for (const auto& run : all) lines.push_back(run.line);
