@@ -71,13 +71,22 @@ void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t lo
        beside});
 }
 
-// "62.1 of 76".
+// A column that says the same of all says nothing: empty ones are left out.
+void blank_if_same(show::Rows& data, const std::string& head) {
+  const auto column = static_cast<std::size_t>(std::ranges::find(data[0], head) - data[0].begin());
+  const auto is_first = [&](const auto& row) { return row[column] == data[1][column]; };
+  if (!std::all_of(data.begin() + 1, data.end(), is_first)) return;
+  for (auto row = data.begin() + 1; row != data.end(); ++row) (*row)[column].clear();
+}
+
+// "62.1 of 76.0".
 std::string memory_words(const Line& line) {
   const auto& memory =
       line.numbers.memory.measured ? line.numbers.memory.measured : line.numbers.memory.estimated;
   if (!memory) return "";
   const auto& limit = line.numbers.memory_limit;
-  return shown(memory->value / kGiB) + (limit ? " of " + shown(*limit / kGiB) : "");
+  return fmt::format("{:.1f}", memory->value / kGiB) +
+         (limit ? fmt::format(" of {:.1f}", *limit / kGiB) : "");
 }
 
 // The first of them, small models before large ones and before those of an unknown size.
@@ -124,6 +133,7 @@ Chart best_chart(const Runs& runs) {
   const auto looks = shown_series(runs, lines);
   std::vector<double> values;
   for (const auto& run : by_size(all, kMostInTable)) out.data.push_back(data_row(run));
+  for (const auto* head : {"GPUs", "Kind"}) blank_if_same(out.data, head);
   for (const auto& run : by_size(all, kMostRowsOfBest)) {
     add_values(values, run.days());
     const auto* look = looks.look(run.line->series);

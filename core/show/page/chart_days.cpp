@@ -256,17 +256,19 @@ std::string svg(const Page& page) {
 
 Chart days_chart(const Runs& runs) {
   std::vector<const Line*> usable;
-  std::set<double> counts;
   for (const auto* line : runs.ranked)
-    if (line->out.empty() && has_days(*line)) {
-      usable.push_back(line);
-      counts.insert(line->gpus);
-    }
+    if (line->out.empty() && has_days(*line)) usable.push_back(line);
   if (usable.empty()) return {};
+  const auto series = shown_series(runs, usable);
+  std::set<double> all, counts;  // of the series that are shown
+  for (const auto* line : usable) {
+    all.insert(line->gpus);
+    if (series.look(line->series) != nullptr) counts.insert(line->gpus);
+  }
   std::ranges::stable_sort(usable, {}, [](const Line* line) { return days_of(*line); });
-  auto out = counts.size() > 2    ? by_gpus(runs, usable)
-             : counts.size() == 2 ? strip(runs, usable)
-                                  : ranking(runs, usable);
+  auto out = all.size() == 1     ? ranking(runs, usable)
+             : counts.size() > 2 ? by_gpus(runs, usable)
+                                 : strip(runs, usable);
   out.name = "days";
   add_kinds(out.legend, out.panels[0].marks);
   return out;

@@ -53,11 +53,13 @@ void label_ticks(Chart::Axis& axis, const std::vector<double>& ticks) {
 
 Runs::Runs(const std::vector<Line>& all) : lines(all) {
   std::set<double> counts;
+  std::set<std::string> strategies;
   for (const auto& line : lines) {
     ranked.push_back(&line);
     counts.insert(line.gpus);
+    strategies.insert(strategy_of(*line.record));
   }
-  differ_in_gpus = counts.size() > 1;
+  differ_in_gpus = counts.size() > 1, differ_in_strategy = strategies.size() > 1;
   const auto rank = [](const Line* line) {
     return std::tuple(!line->out.empty(), !line->numbers.days.measured, days_of(*line));
   };
@@ -235,7 +237,8 @@ std::string left_out(std::size_t all, std::size_t shown) {
 }
 
 std::string run_label(const Runs& runs, const Line& line) {
-  std::vector<std::string> parts{line.name, clean(strategy_of(*line.record), kLongestName)};
+  std::vector<std::string> parts{line.name};
+  if (runs.differ_in_strategy) parts.push_back(clean(strategy_of(*line.record), kLongestName));
   if (runs.differ_in_gpus && line.gpus > 0) parts.push_back(plural(line.gpus, "GPU"));
   std::erase(parts, "");
   return join(parts, " · ");

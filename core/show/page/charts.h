@@ -22,7 +22,7 @@ struct Runs {
   std::vector<const Line*>
       ranked;  // that count first, then measured before estimated, then by days
   std::vector<std::string> series;  // the best first
-  bool differ_in_gpus = false;
+  bool differ_in_gpus = false, differ_in_strategy = false;
 };
 
 Chart best_chart(const Runs& runs);

@@ -15,8 +15,13 @@ namespace {
 
 constexpr std::size_t kMostModels = 4;  // with a sentence each
 
+// Whether its limits are two numbers in the digits that are shown.
+bool has_width(const Interval& range) {
+  return range.has_limits() && shown(range.low) != shown(range.high);
+}
+
 std::string limits(const Interval& range, const char* kind) {
-  if (!range.has_limits()) return "";
+  if (!has_width(range)) return "";
   return fmt::format(" ({} {} to {})", kind, shown(range.low), shown(range.high));
 }
 
@@ -61,12 +66,12 @@ std::string reservations(const record::Record& record) {
   return nan.empty() ? out : out + fmt::format(" Its loss is {}.", nan);
 }
 
-// "Fastest with 176B: r12, megatron on 384 GPUs: 12.3 days measured.": a line for each of several.
+// "12.3 with 176B, measured: r12, megatron on 384 GPUs.": a line for each of several.
 std::string line_of(const Best& best, const std::string& whose) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
-  return fmt::format("<p class=\"best\">Fastest{}: {}: <strong>{} days</strong> {}.{}</p>\n", whose,
-                     name_of(line), shown(line.numbers.best_days()->value),
-                     line.numbers.days.measured ? "measured" : "estimated",
+  return fmt::format("<p class=\"best\"><strong>{}</strong>{}, {}: {}.{}</p>\n",
+                     shown(line.numbers.best_days()->value), whose,
+                     line.numbers.days.measured ? "measured" : "estimated", name_of(line),
                      reservations(*line.record));
 }
 
@@ -128,7 +133,9 @@ std::string best(const std::vector<Line>& lines) {
     return params_of(by_model[a]) < params_of(by_model[b]);
   });
   if (order.size() == 1) return sentence(by_model[order[0]]);
-  std::string out = order.empty() ? "" : "<p class=\"doc\">Days per 100B tokens, by model:</p>\n";
+  std::string out =
+      order.empty() ? ""
+                    : "<p class=\"doc\">The fastest of each model, in days per 100B tokens:</p>\n";
   for (std::size_t i = 0; i < std::min(order.size(), kMostModels); ++i)
     out += line_of(by_model[order[i]], whose(order[i]));
   if (order.size() > kMostModels)
@@ -153,7 +160,7 @@ std::string winner(const std::vector<Line>& lines) {
   const auto& days = *best->numbers.best_days();
   const bool is_measured = best->numbers.days.measured.has_value();
   std::vector<std::string> means{is_measured ? "measured" : "estimated"};
-  if (days.has_limits())
+  if (has_width(days))
     means.back() += fmt::format(", {} {} to {}", is_measured ? "95 % interval" : "90 % range",
                                 shown(days.low), shown(days.high));
   if (best->gpus > 0)

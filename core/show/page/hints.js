@@ -8,7 +8,8 @@ class Hints {
     document.addEventListener('pointerdown', (event) => this.enter(event.target));
     document.addEventListener('focusin', (event) => this.enter(event.target));
     document.addEventListener('focusout', () => this.leave());
-    document.addEventListener('scroll', () => this.leave(), {capture: true, passive: true});
+    // What gets the focus may be scrolled to.
+    document.addEventListener('scroll', () => this.place(), {capture: true, passive: true});
     document.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') this.leave();
     });
@@ -25,7 +26,12 @@ class Hints {
     found.removeAttribute('title');
     this.tip.replaceChildren(found.dataset.hint);
     this.tip.hidden = false;
-    const box = found.getBoundingClientRect();
+    this.place();
+  }
+
+  place() {
+    if (!this.at) return;
+    const box = this.at.getBoundingClientRect();
     const room = document.documentElement.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, box.left)) + scrollX}px`;
     this.tip.style.top = `${box.bottom + 4 + scrollY}px`;

@@ -147,7 +147,7 @@ TEST_CASE("the best of each model comes in the order of their sizes", "[page][ch
   for (const auto& row : made.panel().rows) names.push_back(row.label);
   CHECK(names == std::vector<std::string>{"megatron · small", "fsdp · small", "megatron · large",
                                           "fsdp · large"});
-  CHECK(made.chart.data[1][6].ends_with(" of 76"));  // GiB
+  CHECK(made.chart.data[1][6].ends_with(" of 76.0"));  // GiB
 }
 
 TEST_CASE("a grid has the days of each place, and other parameters to choose", "[page][chart]") {

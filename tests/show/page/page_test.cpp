@@ -127,8 +127,10 @@ TEST_CASE("TFLOPs of two conventions never share a column", "[page]") {
 TEST_CASE("a doubt is told beside the number it is about", "[page]") {
   const auto text = html(full());
   const auto row = row_of(text, "toy-4");
-  CHECK_THAT(row, ContainsSubstring("131.5 <abbr class=\"doubt\" title=\"doubtful: 131.5 TFLOPs do "
-                                    "not follow"));
+  CHECK_THAT(row,
+             ContainsSubstring(
+                 "131.5 <abbr class=\"doubt\" tabindex=\"0\" title=\"doubtful: 131.5 TFLOPs do "
+                 "not follow"));
   CHECK_THAT(row, ContainsSubstring("1 doubt</summary><ul><li>131.5 TFLOPs do not follow"));
   // What we computed ourselves is not what is doubted.
   CHECK(count(row, "<abbr") == 1);
@@ -207,8 +209,9 @@ TEST_CASE("runs that do not say their model are no model", "[page]") {
   auto page = plans();
   std::erase_if(page.records[0].fields, [](const auto& field) { return field.name == "model"; });
   const auto text = html(page);
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-199b: plan-2"));
-  CHECK_THAT(text, ContainsSubstring("Fastest of the runs whose model is not known: plan-0"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-199b, estimated: plan-2"));
+  CHECK_THAT(
+      text, ContainsSubstring("</strong> of the runs whose model is not known, estimated: plan-0"));
   CHECK(text.find("Fastest:") == std::string::npos);
 }
 
@@ -216,8 +219,8 @@ TEST_CASE("each model has a best run of its own", "[page]") {
   auto page = plans();
   page.records[0].set("model", std::string("gpt-1b"));
   const auto text = html(page);
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-1b: plan-0"));
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-199b: plan-2"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-1b, estimated: plan-0"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-199b, estimated: plan-2"));
 }
 
 TEST_CASE("rejected runs are grouped by reason, whatever its numbers", "[page]") {
