@@ -105,10 +105,9 @@ std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& co
   const auto name = pad(cut(id_text(run, prefix), columns.name), columns.name);
   const auto state = pad(state_text(run), 9);
   const std::size_t used = columns.name + 1 + 9 + 1 + columns.bar + 1;
-  const auto rest = columns.width > used + 1
-                        ? fitting(std::move(parts), reason_text(run),
-                                  rank(run) == kTrouble, columns.width - used)
-                        : "";
+  const auto rest = columns.width > used + 1 ? fitting(std::move(parts), reason_text(run),
+                                                       rank(run) == kTrouble, columns.width - used)
+                                             : "";
   return fmt::format("{} {} {} {}\n", name, paint(state, color_of(run), screen),
                      bar(share_done(run), columns.bar), rest);
 }
