@@ -117,7 +117,7 @@ function drawContent(svg, kind, panel, frame) {
 function drawRows(svg, kind, panel, top, width) {
   const longest = Math.max(...panel.rows.map((row) => (row.label || '').length));
   const kinds = panel.rows.some((row) => row.kind) ? 66 : 0;
-  const beside = width >= 640 ? Math.min((kinds ? 0.42 : 0.5) * width, 24 + kBold * longest) : 0;
+  const beside = width >= 600 ? Math.min((kinds ? 0.42 : 0.5) * width, 24 + kBold * longest) : 0;
   const ends = panel.rows.some((row) => row.end) ? 70 : 14;
   const left = beside + kinds + (beside ? 0 : 8);
   const band = kind === 'bars' ? 17 : 22;

@@ -187,7 +187,10 @@ Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
 }
 
 std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& lines) {
-  const auto& best = *lines.front();
+  // An estimate may be far too low: what was measured goes before it.
+  const auto measured = std::ranges::find_if(
+      lines, [](const Line* line) { return line->numbers.days.measured.has_value(); });
+  const auto& best = measured != lines.end() ? **measured : *lines.front();
   const auto words = fmt::format("Fewest: {} days, {}, {}.", shown(days_of(best)),
                                  show::cut(run_label(runs, best), 80),
                                  best.numbers.days.measured ? "measured" : "estimated");

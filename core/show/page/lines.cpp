@@ -93,6 +93,12 @@ void name_series(std::vector<Line>& lines) {
   }
 }
 
+bool differ_in(const std::vector<const Record*>& records, const char* field) {
+  return std::ranges::any_of(records, [&](const Record* record) {
+    return record->field_text(field) != records.front()->field_text(field);
+  });
+}
+
 // By the layout; where others have the same one, also by what they differ in, and by the hash if
 // that is nothing or long.
 void name_lines(std::vector<Line>& lines) {
@@ -103,7 +109,9 @@ void name_lines(std::vector<Line>& lines) {
   std::map<const Record*, std::string> differences;
   for (const auto& [name, records] : alike) {
     std::map<std::string, std::size_t> counts;
-    const auto settings = differing_settings(records);
+    auto settings = differing_settings(records);
+    for (const auto* own : {"global_batch", "partition"})  // which have columns of their own
+      if (differ_in(records, own)) settings.insert(settings.begin(), own);
     for (const auto* record : records)
       ++counts[differences[record] = variant_of(*record, settings)];
     for (const auto* record : records)

@@ -106,6 +106,9 @@ TEST_CASE("one run of a million days does not press the others together", "[page
   const Made made(page, days_chart);
   REQUIRE(made.marks_of("run-7").size() == 1);
   CHECK(made.marks_of("run-7")[0].x > 1e6);
+  // Of those that were measured run-1 takes the fewest days: 104 s and 3 %.
+  CHECK_THAT(made.chart.finding, ContainsSubstring("Fewest: ") && ContainsSubstring("run-1 ") &&
+                                     ContainsSubstring("measured"));
   for (const auto& mark : made.panel().marks)
     if (mark.run != 7u) CHECK(mark.x > 0.5 * made.panel().x.high);  // 100 to 168 s
   CHECK_THAT(made.chart.note, ContainsSubstring("1 mark is beyond the axis"));

@@ -292,6 +292,24 @@ TEST_CASE("the page begins with the answers", "[page]") {
   CHECK_THAT(html(page), ContainsSubstring("<li><a href=\"#answer-2\">two</a></li>"));
 }
 
+TEST_CASE(
+    "runs of one layout are named by what they differ in, and by a hash where that is nothing",
+    "[page]") {
+  Page page;
+  for (const std::int64_t batch : {64, 128})
+    page.records.push_back(described("gpt-ddp-8gpu-dp8-mb4-" + std::to_string(10000000 + batch),
+                                     {"ddp", 8, 1, 1, 4, batch, 0}));
+  auto text = html(page);
+  CHECK_THAT(text, ContainsSubstring(">dp8 mb4 global_batch=64</th>") &&
+                       ContainsSubstring(">dp8 mb4 global_batch=128</th>"));
+  CHECK_THAT(text, ContainsSubstring("title=\"gpt-ddp-8gpu-dp8-mb4-10000064\""));
+  page.records[1].set("global_batch", std::int64_t{64});
+  page.records[1].set("accumulate", std::int64_t{2});
+  text = html(page);
+  CHECK_THAT(text, ContainsSubstring(">dp8 mb4 10000064</th>") &&
+                       ContainsSubstring("<tr data-alike=\"1\""));
+}
+
 TEST_CASE("the best of each strategy stands above all, with its cost", "[page]") {
   const auto text = html(full());
   const auto from = text.find("id=\"best\""), to = text.find("</section>", from);
