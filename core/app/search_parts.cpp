@@ -31,6 +31,15 @@ bool starts_with(const std::vector<const plan::Planned*>& runs,
   return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
 }
 
+// Keeps the column that a list is ranked by on a narrow screen.
+void keep_measure(const RunList& list, show::Table& table) {
+  for (auto& column : table.columns)
+    if ((column.name == "peak_memory_bytes" &&
+         (list.measure == tables::Measure::memory || list.name == "pareto")) ||
+        (column.name == "gpu_hours" && list.measure == tables::Measure::gpu_hours))
+      column.rank = 1;
+}
+
 // The arguments of the same search: what was opened, kept and filtered.
 std::string same_search(const SearchArguments& arguments) {
   auto out = shell_quote(arguments.source.file.string());
@@ -98,6 +107,7 @@ void add_lists(const plan::Experiment& experiment, const std::vector<Question>& 
         continue;
       }
       auto table = show::for_people(tables::runs_table(view(experiment, list), 0));
+      keep_measure(list, table);
       table.title = about + list.title;
       to.sections.push_back(std::move(table));
     }

@@ -97,6 +97,8 @@ struct Measurement {
   std::vector<LossPoint> losses;      // thinned to a few thousand points, keeping extremes
   std::vector<StepPoint> step_times;  // seconds, thinned to a few hundred points, keeping extremes
   std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, at increases
+  std::vector<StepPoint> gpu_use;     // share of the time in which a GPU was busy, mean over GPUs
+  std::vector<StepPoint> gpu_watts;   // power of a GPU, mean over GPUs
   std::vector<std::int64_t> resumes;  // steps at which the run resumed
   std::vector<Spike> spikes;
   std::vector<plan::Item> time_items;    // seconds per step

@@ -75,9 +75,9 @@ void members(auto& io, Is<Measurement> auto& measured) {
        "last_loss", measured.last_loss, "steps", measured.steps, "steps_planned",
        measured.steps_planned, "restarts", measured.restarts, "repeated_steps",
        measured.repeated_steps, "skipped_steps", measured.skipped_steps, "nan_steps",
-       measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks, "losses",
-       measured.losses, "resumes", measured.resumes, "spikes", measured.spikes, "time_items",
-       measured.time_items);
+       measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks, "gpu_use",
+       measured.gpu_use, "gpu_watts", measured.gpu_watts, "losses", measured.losses, "resumes",
+       measured.resumes, "spikes", measured.spikes, "time_items", measured.time_items);
 }
 void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);

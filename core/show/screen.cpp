@@ -37,6 +37,28 @@ std::string pad(const std::string& text, std::size_t width, bool right) {
   return right ? blanks + text : text + blanks;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Removes a number at the end, of which only a part would be left.
+void drop_number(std::string& text) {
+  const auto end = text.find_last_not_of("0123456789.,");
+  const auto from = end == std::string::npos ? 0 : end + 1;
+  if (std::any_of(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_digit))
+    text.resize(from);
+}
+
+// The words of a line. A number and its unit are one word: "12.3 days", "90 %".
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> out;
+  for (auto& word : split(line, ' '))
+    if (!out.empty() && !word.empty() && !out.back().empty() && is_digit(out.back().back()) &&
+        out.back().find(' ') == std::string::npos)
+      out.back() += " " + word;
+    else
+      out.push_back(std::move(word));
+  return out;
+}
+
 // The column where the text of a line begins: "      18  heads: ..." has a count before it.
 std::size_t text_start(const std::string& line) {
   const auto gap = line.rfind("  ", 8);
@@ -102,7 +124,10 @@ std::string cut(const std::string& text, std::size_t width) {
   if (display_width(text) <= width || width < 2) return text;
   std::string out;
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && display_width(out) == width - 1) break;
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && display_width(out) == width - 1) {
+      if (is_digit(c) || c == '.' || c == ',') drop_number(out);
+      break;
+    }
     out += c;
   }
   return out + "…";
@@ -115,7 +140,7 @@ std::string wrap(std::string_view text, const Screen& screen) {
     const auto indent = text_start(line);
     std::string current = line.substr(0, indent);
     bool empty = true;  // no word on this line yet
-    for (const auto& word : split(line.substr(indent), ' ')) {
+    for (const auto& word : words_of(line.substr(indent))) {
       if (!empty && display_width(current) + 1 + display_width(word) > screen.width) {
         out += current + "\n";
         current = std::string(indent, ' ');

@@ -31,6 +31,15 @@ for part in 'Best by time to train' 'Best of each strategy' 'Best by memory head
 done
 lacks "$out" $'\e' 'no colours where nobody looks'
 
+COLUMNS=80 orch search x.lua
+missing=$(grep -A 1 'no room here for:' <<<"$out")
+has "$missing" 'no room here for:' 'what 80 columns leave out'
+for head in TP PP; do lacks "$missing" " $head," 'layouts in 80 columns'; done
+for list in 'Pareto front' 'Best by memory headroom'; do
+  has "$(grep -A 9 "^$list" <<<"$out")" 'peak GiB' "memory of: $list"
+done
+same '' "$(grep 'days/100B' <<<"$out" | awk 'length($0) > 80')" 'no table is wider'
+
 orch search x.lua --open flash_attention --keep recompute --where 'gpus == 8'
 has "$out" "next: orch search x.lua --keep recompute --open flash_attention --where 'gpus == 8' --write best.lua" \
   'the next step is of the same search'

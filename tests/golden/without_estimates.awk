@@ -26,7 +26,9 @@ function end_paragraph(i) {
 /^ *strategies at their best: / { next }
 /^the best of / { sub(/: .*/, "") }
 /^budget of / { sub(/(, [0-9]+ at risk [(][^)]*[)])?; the cheapest takes .*/, "") }
-/^(Answer|How sure): / { next }
+/^(Answer|How sure): / { answer = 1; next }
+answer && /^  / { next }  # the best of each size, a line each
+{ answer = 0 }
 /^the first to end is / { next }
 /^the fastest begins / { sub(/ and ends .*/, "") }
 

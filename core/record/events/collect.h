@@ -24,6 +24,9 @@ namespace orch::events {
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
 //     seconds of one step and bytes of rank 0, by the estimator's names; the last one counts
+//   {"event":"gpus","time":…,"use":0.98,"watts":612.4}    in a local run, by its supervisor every
+//     ten seconds, less often in a long run: the share of the last second in which a GPU was busy,
+//     and its power; means over the run's GPUs
 //   {"event":"machine","time":…,"others_share":0.04,"clock_mhz":2900}    in a local run, by its
 //     supervisor when the ranks have ended: the share of the cores' time that other programs used
 //     (for GPUs: their use before the run), and the clock of the device that computed

@@ -24,7 +24,9 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"communicated_bytes", &Event::communicated},
       {"bubble", &Event::bubble},
       {"others_share", &Event::others_share},
-      {"clock_mhz", &Event::clock_mhz}};
+      {"clock_mhz", &Event::clock_mhz},
+      {"use", &Event::use},
+      {"watts", &Event::watts}};
   for (const auto& [name, member] : kNumbers)
     if (key == name) event.*member = number_from<double>(word).value_or(Event::kNone);
   if (key != "step") return;

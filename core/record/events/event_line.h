@@ -23,7 +23,8 @@ struct Event {
   double communicated = kNone;
   double bubble = kNone;
   double others_share = kNone, clock_mhz = kNone;
-  bool first = false;  // first step of an attempt
+  double use = kNone, watts = kNone;  // of GPUs
+  bool first = false;                 // first step of an attempt
 };
 
 // Nothing if the line is not a complete JSON object with an "event". Values that are not finite

@@ -17,7 +17,7 @@ constexpr std::int64_t kUsualEnd = 32 << 10;  // several hundred steps: enough f
 constexpr std::int64_t kMostOfEnd = 4 << 20;  // if few of the last lines are steps
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
-constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400;  // points that are kept
+constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400, kMostOfGpus = 400;  // points kept
 
 // The increase from one line to the next, if both have the value and it grew; else nothing.
 double growth(double from, double to) { return to > from ? to - from : 0; }
@@ -86,6 +86,8 @@ class Reader {
     if (!losses.empty()) measured.last_loss = losses.back().loss;
     measured.losses = record::thinned(losses, &record::LossPoint::loss, kMostLosses);
     measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostPeaks);
+    for (auto* points : {&measured.gpu_use, &measured.gpu_watts})
+      *points = record::thinned(*points, &record::StepPoint::value, kMostOfGpus);
     state_machine();
     return std::move(out_);
   }
@@ -103,6 +105,7 @@ class Reader {
       others_share_ = event->others_share;
       clock_mhz_ = event->clock_mhz;
     }
+    if (event->name == "gpus") add_gpus(*event);
     if (event->step < 0) return;
     if (event->name == "step") return add(*event);
     if (event->name == "evaluation") evaluation_ = event->loss;
@@ -115,6 +118,14 @@ class Reader {
   void state_machine() {
     state("others_share", told(others_share_));
     state("clock_mhz", told(clock_mhz_));
+  }
+
+  // Of the step that was done last, which is the one before the line.
+  void add_gpus(const Event& event) {
+    if (!before_) return;
+    auto& measured = out_.measured;
+    if (const auto use = told(event.use)) measured.gpu_use.push_back({before_->step, *use});
+    if (const auto watts = told(event.watts)) measured.gpu_watts.push_back({before_->step, *watts});
   }
 
   void begin(std::string_view line) {
@@ -151,6 +162,8 @@ class Reader {
       steps_.pop_back();
       ++out_.measured.repeated_steps;
     }
+    for (auto* points : {&out_.measured.gpu_use, &out_.measured.gpu_watts})
+      std::erase_if(*points, [&](const auto& point) { return point.step >= step; });
   }
 
   // Derives from the previous line what this one does not contain.

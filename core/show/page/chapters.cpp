@@ -97,6 +97,12 @@ void add_steps(Pairs& out, const Measurement& measured) {
   add(out, "spikes of the loss", spikes_text(measured));
 }
 
+std::optional<double> mean_of(const std::vector<record::StepPoint>& points) {
+  double sum = 0;
+  for (const auto& point : points) sum += point.value;
+  return points.empty() ? std::nullopt : std::optional(sum / static_cast<double>(points.size()));
+}
+
 Pairs measured_pairs(const Line& line) {
   const auto& measured = line.record->measured;
   const auto& numbers = line.numbers;
@@ -114,6 +120,8 @@ Pairs measured_pairs(const Line& line) {
   add(out, "peak memory from", measured.peak_memory_from);
   add(out, "host memory", number_with(measured.host_memory_bytes, " GiB", kGiB));
   add(out, "GPU-hours", shown(measured.gpu_hours));
+  add(out, "power of a GPU", number_with(mean_of(measured.gpu_watts), " W"));
+  add(out, "use of a GPU", number_with(mean_of(measured.gpu_use), " %", 0.01));
   add_steps(out, measured);
   return out;
 }

@@ -6,6 +6,7 @@ const kShapes = ['M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z', 'M-4 -4h8v8h-8
   'M0 -5.2L5 4h-10z', 'M0 -6L4.5 0L0 6L-4.5 0z', 'M0 5.2L5 -4h-10z',
   'M-1.8 -5.2h3.6v3.4h3.4v3.6h-3.4v3.4h-3.6v-3.4h-3.4v-3.6h3.4z', 'M-5.5 -2.2h11v4.4h-11z'];
 const kDashes = [undefined, '7 3', '2 3', '9 3 2 3', '12 4', '4 2 1 2', '1 2', '14 3 3 3'];
+const kLow = 120;   // a frame that has no room for the title of its y axis beside it
 const kBold = 7.7;  // what a letter of a label takes
 const kArrow = 'M0 -3l-5 -9h10z';
 const kCell = {least: 24, most: 76, height: 30, gap: 28};
@@ -45,7 +46,7 @@ function yAxis(svg, axis, {y, left, right, top, bottom}) {
   for (const [value, text] of apart(axis.ticks, y, () => 18))
     made.append(drawn('line', {class: 'grid', x1: left, x2: right, y1: y(value), y2: y(value)}),
       drawn('text', {x: left - 8, y: y(value), dy: '0.32em', 'text-anchor': 'end'}, text));
-  if (axis.title && bottom - top > 120)
+  if (axis.title && bottom - top > kLow)
     made.append(drawn('text', {class: 'label', 'text-anchor': 'middle',
       transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`}, axis.title));
   svg.append(made);
@@ -115,8 +116,8 @@ function drawContent(svg, kind, panel, frame) {
 // Rows one below the other: labels stand before them where there is room, and else above.
 function drawRows(svg, kind, panel, top, width) {
   const longest = Math.max(...panel.rows.map((row) => (row.label || '').length));
-  const beside = width >= 640 ? Math.min(0.42 * width, 24 + kBold * longest) : 0;
   const kinds = panel.rows.some((row) => row.kind) ? 66 : 0;
+  const beside = width >= 600 ? Math.min((kinds ? 0.42 : 0.5) * width, 24 + kBold * longest) : 0;
   const ends = panel.rows.some((row) => row.end) ? 70 : 14;
   const left = beside + kinds + (beside ? 0 : 8);
   const band = kind === 'bars' ? 17 : 22;
@@ -145,8 +146,10 @@ function drawRows(svg, kind, panel, top, width) {
 // With two axes.
 function drawFrame(svg, kind, panel, top, width, height) {
   const side = panel.square ? Math.min(width, 560) : width;
-  const titled = panel.title ? 24 : 0;
-  if (titled) svg.append(words(0, top + 13, 'start', cut(panel.title, width / kBold), 'run'));
+  const isLow = !panel.square && height <= kLow;
+  const title = [panel.title, isLow && panel.y.title].filter(Boolean).join(' · ');
+  const titled = title ? 24 : 0;
+  if (titled) svg.append(words(0, top + 13, 'start', cut(title, width / kBold), 'run'));
   const bottom = top + titled + (panel.square ? side - kMargin.bottom : height);
   const frame = {axis: panel.x, left: kMargin.left, right: side - kMargin.right,
     top: top + titled + kMargin.top, bottom};

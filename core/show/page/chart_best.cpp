@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -45,12 +46,16 @@ std::vector<BestRun> best_runs(const Runs& runs) {
   return out;
 }
 
+std::string kind_words(const BestRun& run) {
+  return std::string(run.is_measured() ? "measured" : "estimated") +
+         (run.line->record->doubts.empty() ? "" : ", doubtful");
+}
+
 std::string what_to_know(const BestRun& run) {
   const auto& record = *run.line->record;
-  std::string out = run.is_measured() ? "measured" : "estimated";
-  if (!record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight)
-    out += ", memory tight";
-  return record.doubts.empty() ? out : out + ", doubtful";
+  const bool is_tight =
+      !record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight;
+  return kind_words(run) + (is_tight ? ", memory tight" : "");
 }
 
 void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t look,
@@ -66,13 +71,49 @@ void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t lo
        beside});
 }
 
+// A column that says the same of all says nothing: empty ones are left out.
+void blank_if_same(show::Rows& data, const std::string& head) {
+  const auto column = static_cast<std::size_t>(std::ranges::find(data[0], head) - data[0].begin());
+  const auto is_first = [&](const auto& row) { return row[column] == data[1][column]; };
+  if (!std::all_of(data.begin() + 1, data.end(), is_first)) return;
+  for (auto row = data.begin() + 1; row != data.end(); ++row) (*row)[column].clear();
+}
+
+// "62.1 of 76.0".
+std::string memory_words(const Line& line) {
+  const auto& memory =
+      line.numbers.memory.measured ? line.numbers.memory.measured : line.numbers.memory.estimated;
+  if (!memory) return "";
+  const auto& limit = line.numbers.memory_limit;
+  return fmt::format("{:.1f}", memory->value / kGiB) +
+         (limit ? fmt::format(" of {:.1f}", *limit / kGiB) : "");
+}
+
+// The first of them, small models before large ones and before those of an unknown size.
+std::vector<BestRun> by_size(const std::vector<BestRun>& all, std::size_t most) {
+  std::vector<BestRun> out(all.begin(),
+                           all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
+  std::map<std::string, double> sizes;  // by class: strategies count parameters in several ways
+  for (const auto& run : out)
+    sizes.try_emplace(size_class_of(*run.line->record),
+                      run.line->record->field_number("params").value_or(1e300));
+  std::ranges::stable_sort(
+      out, {}, [&](const BestRun& run) { return sizes.at(size_class_of(*run.line->record)); });
+  return out;
+}
+
 std::vector<std::string> data_row(const BestRun& run) {
   const auto& days = run.days();
   const auto& guess = run.line->record->estimated;
-  return {run.name,          shown(run.line->gpus),
-          shown(days.value), days.has_limits() ? shown(days.low) + "–" + shown(days.high) : "",
-          run.gpu_hours(),   guess && guess->days_to_train > 0 ? shown(guess->days_to_train) : "",
-          what_to_know(run), run.line->name};
+  return {run.name,
+          shown(run.line->gpus),
+          shown(days.value),
+          days.has_limits() ? shown(days.low) + "–" + shown(days.high) : "",
+          run.gpu_hours(),
+          guess && guess->days_to_train > 0 ? shown(guess->days_to_train) : "",
+          memory_words(*run.line),
+          kind_words(run),
+          run.line->name};
 }
 
 }  // namespace
@@ -84,23 +125,23 @@ Chart best_chart(const Runs& runs) {
   Chart out{
       .name = "best",
       .title = one_model ? "The best of each strategy" : "The best of each strategy and size"};
-  out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train",
-               "To know", "Run"}};
+  out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train", "GiB",
+               "Kind", "Run"}};
   auto& panel = out.panels.emplace_back();
   std::vector<const Line*> lines;
   for (const auto& run : all) lines.push_back(run.line);
   const auto looks = shown_series(runs, lines);
   std::vector<double> values;
-  for (std::size_t i = 0; i < std::min(all.size(), kMostInTable); ++i) {
-    out.data.push_back(data_row(all[i]));
-    if (i >= kMostRowsOfBest) continue;
-    add_values(values, all[i].days());
-    const auto* look = looks.look(all[i].line->series);
-    const double times = all[i].days().value / all[0].days().value;
-    add_best(out, runs, all[i], look != nullptr ? *look : 0,
+  for (const auto& run : by_size(all, kMostInTable)) out.data.push_back(data_row(run));
+  for (const auto* head : {"GPUs", "Kind"}) blank_if_same(out.data, head);
+  for (const auto& run : by_size(all, kMostRowsOfBest)) {
+    add_values(values, run.days());
+    const auto* look = looks.look(run.line->series);
+    add_best(out, runs, run, look != nullptr ? *look : 0,
              !one_model ? ""
-             : i == 0   ? "best"
-                        : fmt::format("{:.2f}×", times));
+             : run.line == all[0].line
+                 ? "best"
+                 : fmt::format("{:.2f}×", run.days().value / all[0].days().value));
   }
   panel.x = days_axis(values);
   out.finding = fmt::format("Days per 100B tokens with {}: {} ({}), with {}: {} ({}).", all[0].name,

@@ -113,8 +113,8 @@ std::string pace_finding(const std::vector<Curve>& curves) {
                    most);
 }
 
-// Starts, and a stall of an hour, would press all other steps together.
-double usual_seconds(const std::vector<Curve>& curves) {
+// Starts, a stall of an hour, and a spike of the loss would press all other steps together.
+double usual_level(const std::vector<Curve>& curves) {
   std::vector<double> values;
   for (const auto& curve : curves)
     for (const auto& point : curve.points)
@@ -130,6 +130,22 @@ std::string peaks_finding(const std::vector<Curve>& curves) {
                      short_name(*most.line), shown(most.points[0].second),
                      shown(most.points[0].first), shown(most.points.back().second),
                      shown(static_cast<double>(rise)), 100 * (growth(most) - 1));
+}
+
+double mean_level(const Curve& curve) {
+  double sum = 0;
+  for (const auto& point : curve.points) sum += point.second;
+  return sum / static_cast<double>(curve.points.size());
+}
+
+// "On average: 612 W of r1 and 580 W of r2."
+std::string average_finding(const std::vector<Curve>& curves, const char* unit) {
+  std::vector<std::string> words;
+  for (const auto& curve : curves)
+    words.push_back(
+        fmt::format("{} {} of {}", shown(mean_level(curve)), unit, short_name(*curve.line)));
+  words.resize(std::min(words.size(), std::size_t{4}));
+  return "On average: " + and_list(words) + ".";
 }
 
 template <class Make>  // a curve of a line
@@ -153,7 +169,7 @@ Chart loss_chart(const Runs& runs) {
   if (!by_tokens) curves = with(false);
   if (curves.empty()) return {};
   Chart out{.name = "loss", .title = "Loss", .finding = loss_finding(curves, by_tokens)};
-  draw_curves(out, runs, curves, {by_tokens ? "tokens" : "steps", "loss"});
+  draw_curves(out, runs, curves, {by_tokens ? "tokens" : "steps", "loss", usual_level(curves)});
   out.note = sentences({of_how_many(all), nan_note(runs)});
   out.data = {{"Run", by_tokens ? "Tokens" : "Step", "Loss"}};
   add_data(out, curves);
@@ -169,7 +185,7 @@ Chart pace_chart(const Runs& runs) {
   });
   if (curves.empty()) return {};
   Chart out{.name = "pace", .title = "Step time over the run", .finding = pace_finding(curves)};
-  draw_curves(out, runs, curves, {"steps", "seconds per step", usual_seconds(curves)});
+  draw_curves(out, runs, curves, {"steps", "seconds per step", usual_level(curves)});
   const bool thinned = std::ranges::any_of(curves, [](const Curve& curve) {
     return curve.line->record->measured.step_times.size() > kPoints;
   });
@@ -201,6 +217,34 @@ Chart peaks_chart(const Runs& runs) {
   out.data = {{"Run", "Step", "GiB"}};
   add_data(out, curves);
   return out;
+}
+
+// What the GPUs of a run did, as its supervisor saw it.
+static Chart gpu_chart(const Runs& runs, Chart out,
+                       const std::vector<StepPoint> record::Measurement::*points, const char* unit,
+                       double scale) {
+  const auto [lines, all] = longest(runs);
+  const auto curves = curves_of(lines, [&](const Line& line) {
+    return curve_of(line, line.record->measured.*points, scale);
+  });
+  if (curves.empty()) return {};
+  out.finding = average_finding(curves, unit);
+  draw_curves(out, runs, curves, {"steps", fmt::format("{} of a GPU", unit)});
+  out.note =
+      sentences({"The mean of the run's GPUs, each time over about a second.", of_how_many(all)});
+  out.data = {{"Run", "Step", unit}};
+  add_data(out, curves);
+  return out;
+}
+
+Chart power_chart(const Runs& runs) {
+  return gpu_chart(runs, {.name = "power", .title = "Power over the run"},
+                   &record::Measurement::gpu_watts, "W", 1);
+}
+
+Chart use_chart(const Runs& runs) {
+  return gpu_chart(runs, {.name = "use", .title = "Use of the GPUs over the run"},
+                   &record::Measurement::gpu_use, "%", 0.01);
 }
 
 }  // namespace orch::page

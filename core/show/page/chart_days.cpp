@@ -1,5 +1,5 @@
-// Days per 100B tokens: by number of GPUs, or where all runs have as many, the best runs one below
-// the other.
+// Days per 100B tokens: by number of GPUs, as rows where there are two of these, or where all runs
+// have as many, the best runs one below the other.
 
 #include <fmt/format.h>
 
@@ -85,6 +85,12 @@ Chart::Mark days_mark(const Runs& runs, const Found& found, std::size_t look,
       fmt::format("{} days per 100B tokens, {}{}", with_limits(found.days()), found.kind(), more));
 }
 
+std::vector<std::string> days_row(const std::string& series, const Found& found) {
+  const auto range = three(found.days());
+  return {series,   shown(found.line->gpus), found.kind(), range[0], range[1],
+          range[2], found.line->name};
+}
+
 // The marks of a series and the lines between them. shift: a factor, so that marks of other series
 // on as many GPUs stand beside them.
 void add_days(Chart& chart, const Runs& runs, const ByGpus& points,
@@ -103,17 +109,58 @@ void add_days(Chart& chart, const Runs& runs, const ByGpus& points,
     }
     last = found.line;
     panel.marks.push_back(std::move(made));
-    const auto range = three(found.days());
-    chart.data.push_back(
-        {series.first, shown(gpus), found.kind(), range[0], range[1], range[2], found.line->name});
+    chart.data.push_back(days_row(series.first, found));
   }
+}
+
+// Without axes yet.
+Chart chart_by_gpus(const std::vector<const Line*>& usable) {
+  Chart out{.title = "Days per 100B tokens by number of GPUs", .finding = days_finding(usable)};
+  out.data = {{"Series", "GPUs", "Kind", "Days", "Low", "High", "Run"}};
+  out.panels.emplace_back();
+  return out;
+}
+
+std::string note_by_gpus(const Chart& chart, const std::string& lines, const Runs& runs,
+                         const Shown& shown) {
+  return sentences({"Each mark is the best run of its series on that number of GPUs" + lines,
+                    at_the_edge(chart.panels[0]), shown.note, not_drawn(runs, has_days)});
+}
+
+// Two numbers of GPUs would be the two ends of an empty axis: they are rows of each series.
+Chart strip(const Runs& runs, const std::vector<const Line*>& usable) {
+  const auto shown = shown_series(runs, usable);
+  const auto all = best_by_gpus(usable);
+  auto out = chart_by_gpus(usable);
+  auto& panel = out.panels[0];
+  std::vector<double> values;
+  for (const auto& [name, look] : shown.series) {
+    std::map<double, double> row_of;  // by GPUs
+    for (const auto* points : {&all.at(name).estimated, &all.at(name).measured})
+      for (const auto& [gpus, found] : *points) row_of[gpus] = 0;
+    for (auto& [gpus, row] : row_of) {
+      const bool is_first = gpus == row_of.begin()->first;
+      row = static_cast<double>(panel.rows.size());
+      panel.rows.push_back({is_first ? name : "", plural(gpus, "GPU")});
+    }
+    for (const auto* points : {&all.at(name).estimated, &all.at(name).measured})
+      for (const auto& [gpus, found] : *points) {
+        auto made = days_mark(runs, found, look, ", " + plural(gpus, "GPU"));
+        made.x = found.days().value, made.y = row_of[gpus];
+        panel.marks.push_back(std::move(made));
+        add_values(values, found.days());
+        out.data.push_back(days_row(name, found));
+      }
+  }
+  panel.x = days_axis(values);
+  out.note = note_by_gpus(out, ".", runs, shown);
+  return out;
 }
 
 Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
   const auto shown = shown_series(runs, usable);
   const auto all = best_by_gpus(usable);
-  Chart out{.title = "Days per 100B tokens by number of GPUs", .finding = days_finding(usable)};
-  out.data = {{"Series", "GPUs", "Kind", "Days", "Low", "High", "Run"}};
+  auto out = chart_by_gpus(usable);
   std::set<double> counts;
   std::vector<double> values;
   for (const auto& [name, look] : shown.series)
@@ -122,8 +169,8 @@ Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
         counts.insert(gpus);
         add_values(values, found.days());
       }
-  auto& panel = out.panels.emplace_back();
-  panel.x = gpu_axis(counts), panel.y = log_axis(kDays, values);
+  auto& panel = out.panels[0];
+  panel.x = gpu_axis(counts), panel.y = log_axis(kDays, usual(values));
   const double each = std::pow(panel.x.high / panel.x.low,
                                std::min(0.012, 0.06 / static_cast<double>(shown.series.size())));
   double place = -0.5 * static_cast<double>(shown.series.size() - 1);
@@ -133,15 +180,17 @@ Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
     add_days(out, runs, all.at(series.first).measured, series, shift);
   }
   out.legend = series_samples(shown);
-  out.note =
-      sentences({"Each mark is the best run of its series on that number of GPUs; lines join runs "
-                 "that differ only in that number and what follows from it.",
-                 shown.note, not_drawn(runs, has_days)});
+  out.note = note_by_gpus(
+      out, "; lines join runs that differ only in that number and what follows from it.", runs,
+      shown);
   return out;
 }
 
 std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& lines) {
-  const auto& best = *lines.front();
+  // An estimate may be far too low: what was measured goes before it.
+  const auto measured = std::ranges::find_if(
+      lines, [](const Line* line) { return line->numbers.days.measured.has_value(); });
+  const auto& best = measured != lines.end() ? **measured : *lines.front();
   const auto words = fmt::format("Fewest: {} days, {}, {}.", shown(days_of(best)),
                                  show::cut(run_label(runs, best), 80),
                                  best.numbers.days.measured ? "measured" : "estimated");
@@ -180,15 +229,17 @@ Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
   }
   panel.x = days_axis(values);
   out.legend = series_samples(shown);
-  out.note = sentences({left_out(usable.size(), kMostRows), shown.note, not_drawn(runs, has_days)});
+  out.note = sentences({at_the_edge(panel), left_out(usable.size(), kMostRows), shown.note,
+                        not_drawn(runs, has_days)});
   return out;
 }
 
 }  // namespace
 
 Chart::Axis days_axis(const std::vector<double>& values) {
-  const auto [low, high] = std::ranges::minmax(values);
-  return high > 5 * low ? log_axis(kDays, values) : linear_axis(kDays, 0, 1.03 * high);
+  const auto some = usual(values);
+  const auto [low, high] = std::ranges::minmax(some);
+  return high > 5 * low ? log_axis(kDays, some) : linear_axis(kDays, 0, 1.03 * high);
 }
 
 std::string svg(const Page& page) {
@@ -208,15 +259,19 @@ std::string svg(const Page& page) {
 
 Chart days_chart(const Runs& runs) {
   std::vector<const Line*> usable;
-  std::set<double> counts;
   for (const auto* line : runs.ranked)
-    if (line->out.empty() && has_days(*line)) {
-      usable.push_back(line);
-      counts.insert(line->gpus);
-    }
+    if (line->out.empty() && has_days(*line)) usable.push_back(line);
   if (usable.empty()) return {};
+  const auto series = shown_series(runs, usable);
+  std::set<double> all, counts;  // of the series that are shown
+  for (const auto* line : usable) {
+    all.insert(line->gpus);
+    if (series.look(line->series) != nullptr) counts.insert(line->gpus);
+  }
   std::ranges::stable_sort(usable, {}, [](const Line* line) { return days_of(*line); });
-  auto out = counts.size() > 1 ? by_gpus(runs, usable) : ranking(runs, usable);
+  auto out = all.size() == 1     ? ranking(runs, usable)
+             : counts.size() > 2 ? by_gpus(runs, usable)
+                                 : strip(runs, usable);
   out.name = "days";
   add_kinds(out.legend, out.panels[0].marks);
   return out;

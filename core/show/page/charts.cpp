@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/statistics/interval.h"
 #include "core/show/page/text.h"
 
 namespace orch::page {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostSeries = 7;  // that eyes can distinguish
 constexpr double kMostOnAxis = 1e100;   // beyond, ticks would have no end
+constexpr double kFarOff = 50;          // times the middle value, or less than its part
 
 // 1, 2 and 5 of each decade, or only 1 where there are many.
 std::vector<double> decades(double low, double high) {
@@ -51,11 +53,13 @@ void label_ticks(Chart::Axis& axis, const std::vector<double>& ticks) {
 
 Runs::Runs(const std::vector<Line>& all) : lines(all) {
   std::set<double> counts;
+  std::set<std::string> strategies;
   for (const auto& line : lines) {
     ranked.push_back(&line);
     counts.insert(line.gpus);
+    strategies.insert(strategy_of(*line.record));
   }
-  differ_in_gpus = counts.size() > 1;
+  differ_in_gpus = counts.size() > 1, differ_in_strategy = strategies.size() > 1;
   const auto rank = [](const Line* line) {
     return std::tuple(!line->out.empty(), !line->numbers.days.measured, days_of(*line));
   };
@@ -69,8 +73,9 @@ Runs::Runs(const std::vector<Line>& all) : lines(all) {
 std::vector<Chart> charts_of(const std::vector<Line>& lines) {
   const Runs runs(lines);
   std::vector<Chart> out;
-  for (const auto make : {best_chart, days_chart, sweep_chart, scaling_chart, time_chart,
-                          memory_chart, predicted_chart, loss_chart, pace_chart, peaks_chart})
+  for (const auto make :
+       {best_chart, days_chart, sweep_chart, scaling_chart, time_chart, memory_chart,
+        predicted_chart, loss_chart, pace_chart, peaks_chart, power_chart, use_chart})
     if (auto chart = make(runs); !chart.panels.empty()) out.push_back(std::move(chart));
   return out;
 }
@@ -111,6 +116,26 @@ Chart::Axis log_axis(std::string title, const std::vector<double>& values, doubl
   const auto ticks = decades(out.low, out.high);
   label_ticks(out, ticks.size() > 1 ? ticks : even_ticks(out.low, out.high));
   return out;
+}
+
+std::vector<double> usual(std::vector<double> values) {
+  const double middle = statistics::median(values);
+  std::erase_if(values, [&](double value) {
+    return middle > 0 && (value > kFarOff * middle || kFarOff * value < middle);
+  });
+  return values;
+}
+
+std::string at_the_edge(const Chart::Panel& panel) {
+  const auto is_beyond = [](const Chart::Axis& axis, double value) {
+    return value > axis.high || value < axis.low;
+  };
+  const auto n = std::ranges::count_if(panel.marks, [&](const Chart::Mark& mark) {
+    return is_beyond(panel.x, mark.x) || (panel.rows.empty() && is_beyond(panel.y, mark.y));
+  });
+  if (n == 0) return "";
+  return n == 1 ? "1 mark is beyond the axis and stands at its edge."
+                : fmt::format("{} marks are beyond the axis and stand at its edge.", n);
 }
 
 Chart::Axis linear_axis(std::string title, double low, double high) {
@@ -212,7 +237,8 @@ std::string left_out(std::size_t all, std::size_t shown) {
 }
 
 std::string run_label(const Runs& runs, const Line& line) {
-  std::vector<std::string> parts{line.name, clean(strategy_of(*line.record), kLongestName)};
+  std::vector<std::string> parts{line.name};
+  if (runs.differ_in_strategy) parts.push_back(clean(strategy_of(*line.record), kLongestName));
   if (runs.differ_in_gpus && line.gpus > 0) parts.push_back(plural(line.gpus, "GPU"));
   std::erase(parts, "");
   return join(parts, " · ");

@@ -22,7 +22,7 @@ struct Runs {
   std::vector<const Line*>
       ranked;  // that count first, then measured before estimated, then by days
   std::vector<std::string> series;  // the best first
-  bool differ_in_gpus = false;
+  bool differ_in_gpus = false, differ_in_strategy = false;
 };
 
 Chart best_chart(const Runs& runs);
@@ -35,6 +35,8 @@ Chart predicted_chart(const Runs& runs);
 Chart loss_chart(const Runs& runs);
 Chart pace_chart(const Runs& runs);
 Chart peaks_chart(const Runs& runs);
+Chart power_chart(const Runs& runs);
+Chart use_chart(const Runs& runs);
 
 // All that have something to show, in the order of the page; the best of each comes first.
 std::vector<Chart> charts_of(const std::vector<Line>& lines);
@@ -56,6 +58,11 @@ Shown shown_series(const Runs& runs, const std::vector<const Line*>& lines);
 // Around all values with some room; least: how many times the highest is the lowest, at least.
 Chart::Axis log_axis(std::string title, const std::vector<double>& values, double least = 1.6);
 Chart::Axis linear_axis(std::string title, double low, double high);
+// The values, but for those so far from the middle one that beside them the others would be one
+// spot: their marks stand at the edge.
+std::vector<double> usual(std::vector<double> values);
+// "1 mark is beyond the axis and stands at its edge."; empty: none is.
+std::string at_the_edge(const Chart::Panel& panel);
 // Of days in rows: logarithmic where the slowest would press the others together.
 Chart::Axis days_axis(const std::vector<double>& values);
 // By number of GPUs: equal steps for equal factors.

@@ -19,6 +19,7 @@ struct Line {
   std::string out;                   // why its speed does not count; empty: it does
   double gpus = 0;                   // 0: not known
   std::size_t strong = 0, weak = 0;  // the numbers of its families; 0: none
+  std::size_t alike = 0;             // the number of its group of repeats; 0: none
 };
 
 // Of neither, nothing is known.

@@ -18,7 +18,8 @@ using record::Measurement;
 constexpr std::size_t kMostCurves = 8;
 
 bool has_course(const Measurement& measured) {
-  return measured.losses.size() > 1 || measured.step_times.size() > 1 || measured.peaks.size() > 1;
+  return measured.losses.size() > 1 || measured.step_times.size() > 1 ||
+         measured.peaks.size() > 1 || measured.gpu_watts.size() > 1 || measured.gpu_use.size() > 1;
 }
 
 // What changes far would be flat at its other end on a linear scale.

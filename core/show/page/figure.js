@@ -62,10 +62,13 @@ function choicesElement(figure, chart, all, questions) {
   return element('div', {class: 'controls'}, ...fields);
 }
 
+let allTips = [];  // of the figures of the page: a cursor over curves is in all of them
+
 // Words at the mark that is pointed at, touched, or reached by the arrow keys.
 class Tips {
   constructor(figure, svg) {
     Object.assign(this, {figure, svg, at: -1});
+    allTips = [...allTips.filter((tips) => tips.figure !== figure), this];
     this.tip = element('p', {class: 'tip', role: 'status', hidden: ''});
     figure.append(this.tip);
     svg.setAttribute('tabindex', '0');
@@ -77,6 +80,10 @@ class Tips {
   }
 
   hide() {
+    for (const tips of allTips) tips.clear();
+  }
+
+  clear() {
     this.tip.hidden = true;
     for (const mark of this.svg.querySelectorAll('.at')) mark.classList.remove('at');
     for (const cursor of this.svg.querySelectorAll('.cursor')) cursor.remove();
@@ -97,17 +104,34 @@ class Tips {
     this.say([mark.dataset.tip], (own.left + own.right) / 2 - frame.left, own.top - frame.top);
   }
 
-  // What each curve of a panel has at a place.
+  curveFrames() {
+    return (this.svg.frames || []).filter(({panel}) => panel.marks.some((mark) => mark.line));
+  }
+
+  // A cursor at a place of a frame, and at the same step in the other figures.
   showCursor(frame, x) {
     this.hide();
-    const place = (point) => Math.abs(frame.x(point[0]) - x);
-    const lines = frame.panel.marks.map((mark) => {
-      const [a, b] = mark.line.reduce((one, other) => place(other) < place(one) ? other : one);
-      return `${mark.tooltip}: ${text(b)} at ${text(a)}`;
+    const {title, low, high} = frame.axis;
+    const value = low + (x - frame.left) / (frame.right - frame.left) * (high - low);
+    for (const tips of allTips)
+      tips.drawCursors(value, tips === this ? [frame] : tips.curveFrames().filter(({axis}) =>
+        axis.title === title && value >= axis.low && value <= axis.high));
+  }
+
+  // What each curve has there.
+  drawCursors(value, frames) {
+    const lines = frames.flatMap((frame) => {
+      const x = frame.x(value);
+      this.svg.append(drawn('line',
+        {class: 'cursor', x1: x, x2: x, y1: frame.top, y2: frame.bottom}));
+      const place = (point) => Math.abs(point[0] - value);
+      return frame.panel.marks.map((mark) => {
+        const [a, b] = mark.line.reduce((one, other) => place(other) < place(one) ? other : one);
+        return `${mark.tooltip}: ${text(b)} at ${text(a)}`;
+      });
     });
-    this.svg.append(drawn('line',
-      {class: 'cursor', x1: x, x2: x, y1: frame.top, y2: frame.bottom}));
-    this.say(lines, x, this.svg.getBoundingClientRect().top + frame.top -
+    if (frames.length === 0) return;
+    this.say(lines, frames[0].x(value), this.svg.getBoundingClientRect().top + frames[0].top -
       this.figure.getBoundingClientRect().top);
   }
 
@@ -126,7 +150,7 @@ class Tips {
     if (event.key === 'Escape') this.hide();
     if (!step) return;
     event.preventDefault();
-    const [frame] = this.svg.frames.filter(({panel}) => panel.marks.some((mark) => mark.line));
+    const [frame] = this.curveFrames();
     const marks = this.svg.querySelectorAll('.mark[data-tip]');
     const n = frame ? 50 : marks.length;
     this.at = (this.at + step + n) % n;
@@ -153,7 +177,7 @@ function show(figure, chart, all, questions) {
   const redraw = () => {
     width = figure.clientWidth;
     const wide = Math.max(260, Math.floor(width));
-    tips.hide();
+    tips.clear();
     svg.replaceChildren(...[...svg.children].slice(0, 2));
     const height = drawChart(svg, chart, wide);
     filled(svg, {viewBox: `0 0 ${wide} ${height}`, width: wide, height}, []);

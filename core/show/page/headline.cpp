@@ -15,8 +15,13 @@ namespace {
 
 constexpr std::size_t kMostModels = 4;  // with a sentence each
 
+// Whether its limits are two numbers in the digits that are shown.
+bool has_width(const Interval& range) {
+  return range.has_limits() && shown(range.low) != shown(range.high);
+}
+
 std::string limits(const Interval& range, const char* kind) {
-  if (!range.has_limits()) return "";
+  if (!has_width(range)) return "";
   return fmt::format(" ({} {} to {})", kind, shown(range.low), shown(range.high));
 }
 
@@ -46,6 +51,12 @@ struct Best {
   const Line* estimated = nullptr;  // of those that were not measured
 };
 
+// An unknown size is the last.
+double params_of(const Best& best) {
+  const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
+  return line.record->field_number("params").value_or(1e300);
+}
+
 // What one should know of the best run before one believes in it.
 std::string reservations(const record::Record& record) {
   std::string out;
@@ -55,11 +66,20 @@ std::string reservations(const record::Record& record) {
   return nan.empty() ? out : out + fmt::format(" Its loss is {}.", nan);
 }
 
+// "12.3 with 176B, measured: r12, megatron on 384 GPUs.": a line for each of several.
+std::string line_of(const Best& best, const std::string& whose) {
+  const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
+  return fmt::format("<p class=\"best\"><strong>{}</strong>{}, {}: {}.{}</p>\n",
+                     shown(line.numbers.best_days()->value), whose,
+                     line.numbers.days.measured ? "measured" : "estimated", name_of(line),
+                     reservations(*line.record));
+}
+
 // "Fastest: r12, megatron on 384 GPUs: 12.3 days per 100B tokens measured (…), 11.9 estimated."
-std::string sentence(const Best& best, const std::string& whose) {
+std::string sentence(const Best& best) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   const auto& numbers = line.numbers;
-  auto out = fmt::format("<p class=\"best\">Fastest{}: {}: ", whose, name_of(line));
+  auto out = fmt::format("<p class=\"best\">Fastest: {}: ", name_of(line));
   if (numbers.days.measured) out += measured_text(*numbers.days.measured);
   if (numbers.days.measured && numbers.days.estimated) out += ", ";
   if (numbers.days.estimated)
@@ -107,9 +127,17 @@ std::string best(const std::vector<Line>& lines) {
                      [&](const auto& a, const auto& b) { return fewest(a) < fewest(b); });
   std::stable_partition(order.begin(), order.end(),
                         [](const std::string& model) { return !model.empty(); });
-  std::string out;
+  const auto shown_end =
+      order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), kMostModels));
+  std::stable_sort(order.begin(), shown_end, [&](const auto& a, const auto& b) {
+    return params_of(by_model[a]) < params_of(by_model[b]);
+  });
+  if (order.size() == 1) return sentence(by_model[order[0]]);
+  std::string out =
+      order.empty() ? ""
+                    : "<p class=\"doc\">The fastest of each model, in days per 100B tokens:</p>\n";
   for (std::size_t i = 0; i < std::min(order.size(), kMostModels); ++i)
-    out += sentence(by_model[order[i]], order.size() > 1 ? whose(order[i]) : "");
+    out += line_of(by_model[order[i]], whose(order[i]));
   if (order.size() > kMostModels)
     out += fmt::format("<p>And {}: see the table.</p>\n",
                        plural(order.size() - kMostModels, "more model"));
@@ -132,7 +160,7 @@ std::string winner(const std::vector<Line>& lines) {
   const auto& days = *best->numbers.best_days();
   const bool is_measured = best->numbers.days.measured.has_value();
   std::vector<std::string> means{is_measured ? "measured" : "estimated"};
-  if (days.has_limits())
+  if (has_width(days))
     means.back() += fmt::format(", {} {} to {}", is_measured ? "95 % interval" : "90 % range",
                                 shown(days.low), shown(days.high));
   if (best->gpus > 0)

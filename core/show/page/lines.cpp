@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/record/record.h"
 #include "core/show/page/columns.h"
@@ -20,10 +21,13 @@ constexpr std::array<std::string_view, 14> kFree{
     "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
     "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
 
-std::string settings_of(const Record& record) {
+// What repeats of a run may differ in.
+constexpr std::array<std::string_view, 5> kOfRepeats{"seed", "name", "id", "job", "label"};
+
+std::string settings_of(const Record& record, std::span<const std::string_view> free) {
   std::vector<std::string> parts;
   for (const auto& field : record.fields)
-    if (std::find(kFree.begin(), kFree.end(), field.name) == kFree.end())
+    if (std::ranges::find(free, field.name) == free.end())
       parts.push_back(field.name + '\0' + record::text(field.value));
   std::sort(parts.begin(), parts.end());
   std::string out;
@@ -47,9 +51,28 @@ std::size_t family(const Record& record, const std::string& settings, const char
 void find_families(std::vector<Line>& lines) {
   Numbering strong, weak;
   for (auto& line : lines) {
-    const auto settings = settings_of(*line.record);
+    const auto settings = settings_of(*line.record, kFree);
     line.strong = family(*line.record, settings, "global_batch", strong);
     line.weak = family(*line.record, settings, "accumulate", weak);
+  }
+}
+
+// Runs of ours, or parts of a log, that no setting and no outcome distinguishes.
+void find_repeats(std::vector<Line>& lines) {
+  std::map<std::string, std::vector<Line*>> groups;
+  for (auto& line : lines) {
+    const auto& record = *line.record;
+    const bool is_log = record.origin.kind == "log" && !record.origin.file.empty();
+    if (!is_log && run_name(record).hash.empty()) continue;
+    groups[settings_of(record, kOfRepeats) + std::string(record::name(record.state)) + '\n' +
+           std::string(record::name(record.failure)) + '\n' + (is_log ? record.origin.file : "")]
+        .push_back(&line);
+  }
+  std::size_t number = 0;
+  for (const auto& [key, members] : groups) {
+    if (members.size() < 2) continue;
+    ++number;
+    for (auto* line : members) line->alike = number;
   }
 }
 
@@ -70,6 +93,12 @@ void name_series(std::vector<Line>& lines) {
   }
 }
 
+bool differ_in(const std::vector<const Record*>& records, const char* field) {
+  return std::ranges::any_of(records, [&](const Record* record) {
+    return record->field_text(field) != records.front()->field_text(field);
+  });
+}
+
 // By the layout; where others have the same one, also by what they differ in, and by the hash if
 // that is nothing or long.
 void name_lines(std::vector<Line>& lines) {
@@ -80,7 +109,9 @@ void name_lines(std::vector<Line>& lines) {
   std::map<const Record*, std::string> differences;
   for (const auto& [name, records] : alike) {
     std::map<std::string, std::size_t> counts;
-    const auto settings = differing_settings(records);
+    auto settings = differing_settings(records);
+    for (const auto* own : {"global_batch", "partition"})  // which have columns of their own
+      if (differ_in(records, own)) settings.insert(settings.begin(), own);
     for (const auto* record : records)
       ++counts[differences[record] = variant_of(*record, settings)];
     for (const auto* record : records)
@@ -113,6 +144,7 @@ std::vector<Line> lines_of(const std::vector<Record>& records) {
                    .out = not_counted(record),
                    .gpus = gpus_of(record)});
   find_families(out);
+  find_repeats(out);
   name_series(out);
   name_lines(out);
   return out;

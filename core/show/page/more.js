@@ -9,9 +9,13 @@ function chapterElement([heading, pairs]) {
   return element('section', {}, element('h3', {}, heading), list);
 }
 
-function moreRow(item) {
+function chaptersOf(item) {
   if (!chapters) chapters = read('chapter-data');
-  const content = element('div', {class: 'chapters'}, ...chapters[item.i].map(chapterElement));
+  return chapters[item.i];
+}
+
+function moreRow(item) {
+  const content = element('div', {class: 'chapters'}, ...chaptersOf(item).map(chapterElement));
   const cell = element('td', {colspan: item.row.cells.length}, content);
   return element('tr', {class: 'more', id: `more-${item.i}`}, cell);
 }
@@ -24,13 +28,19 @@ function toggle(item) {
   item.opener.setAttribute('aria-expanded', String(item.open));
 }
 
+// In the cell of its name: the button, and a box by which two runs are chosen.
 function addOpener(item) {
   if (item.opener) return;
   const head = item.row.cells[0];
+  item.name = head.textContent;
   item.opener = element('button', {
     type: 'button', class: 'opener', 'aria-expanded': 'false', 'aria-controls': `more-${item.i}`,
-    'aria-label': `All of ${head.textContent}`,
+    'aria-label': `All of ${item.name}`,
   });
   item.opener.addEventListener('click', () => toggle(item));
-  head.prepend(item.opener);
+  const box = element('input', {type: 'checkbox', class: 'choose',
+    'aria-label': `Compare ${item.name}`});
+  box.addEventListener('change', () => item.difference.choose(item, box));
+  head.prepend(item.opener, box);
+  if (item.repeats) addFolder(item);
 }

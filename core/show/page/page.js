@@ -1,5 +1,7 @@
 // Starts it all.
 
+new Hints();
+
 for (const chart of read('chart-data')) {
   const figure = document.querySelector(`figure[data-chart="${chart.name}"]`);
   const others = chart.others || [];

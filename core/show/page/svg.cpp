@@ -34,6 +34,10 @@ static_assert(kShapes.size() == kColours.size());
 const char* colour(std::size_t look) { return kColours[look % kColours.size()]; }
 const char* shape(std::size_t look) { return kShapes[look % kShapes.size()]; }
 
+std::string join_words(const std::string& label, const std::string& kind) {
+  return label + (label.empty() || kind.empty() ? "" : " · ") + kind;
+}
+
 // An axis on a stretch of the picture. What is beyond its ends is drawn at them.
 struct Scale {
   const Chart::Axis& axis;
@@ -110,7 +114,7 @@ class Drawn {
     for (std::size_t i = 0; i < panel_.rows.size(); ++i) {
       const double at = y(static_cast<double>(i)) + 4;
       const auto& [label, kind, end] = panel_.rows[i];
-      words(x_.from - 14, at, "end", show::cut(label + (kind.empty() ? "" : " · " + kind), 40));
+      words(x_.from - 14, at, "end", show::cut(join_words(label, kind), 40));
       if (!end.empty()) words(x_.to + 6, at, "start", end);
     }
   }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "core/base/units.h"
 #include "core/show/page/columns.h"
@@ -78,9 +81,16 @@ bool concerns(const record::Doubt& doubt, const Column& column) {
 std::string mark(const record::Record& record, const Column& column) {
   for (const auto& doubt : record.doubts)
     if (concerns(doubt, column))
-      return fmt::format(R"( <abbr class="doubt" title="doubtful: {}">?</abbr>)",
+      return fmt::format(R"( <abbr class="doubt" tabindex="0" title="doubtful: {}">?</abbr>)",
                          escape(doubt.reason, 500));
   return "";
+}
+
+// The id of a run of ours, which its name is not.
+std::string id_title(const record::Record& record) {
+  return run_name(record).hash.empty()
+             ? ""
+             : fmt::format(R"( title="{}")", escape(record.id, kLongestName));
 }
 
 void cell(std::string& out, const record::Record& record, const Filled& filled, const Cell& cell) {
@@ -88,7 +98,8 @@ void cell(std::string& out, const record::Record& record, const Filled& filled, 
   const auto& column = filled.column;
   const auto html = shown(filled, cell);
   if (column.name == "run") {
-    fmt::format_to(to, R"(<th scope="row">{}</th>)", html.empty() ? "(no name)" : html);
+    fmt::format_to(to, R"(<th scope="row"{}>{}</th>)", id_title(record),
+                   html.empty() ? "(no name)" : html);
     return;
   }
   out += "<td";
@@ -97,6 +108,23 @@ void cell(std::string& out, const record::Record& record, const Filled& filled, 
   out += ">" + html;
   if (!html.empty() && !cell.is_computed) out += mark(record, column);
   out += "</td>";
+}
+
+// Of each group of repeats the one that stands for them: what was measured before what is
+// estimated, then the fastest.
+std::set<const Line*> leaders_of(const std::vector<Line>& lines) {
+  const auto key = [](const Line& line) {
+    const auto& days = line.numbers.best_days();
+    return std::tuple(!line.numbers.days.measured, days ? days->value : 1e300);
+  };
+  std::map<std::size_t, const Line*> best;
+  for (const auto& line : lines)
+    if (const auto [held, is_new] = best.try_emplace(line.alike, &line);
+        !is_new && key(line) < key(*held->second))
+      held->second = &line;
+  std::set<const Line*> out;
+  for (const auto& [number, line] : best) out.insert(line);
+  return out;
 }
 
 std::string of_how_many(const std::vector<Line>& lines, std::size_t left_out) {
@@ -142,8 +170,11 @@ std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& c
 <thead><tr>)";
   for (const auto& filled : columns) head(out, filled.column);
   out += "</tr></thead>\n<tbody>\n";
+  const auto leaders = leaders_of(lines);
   for (std::size_t r = 0; r < lines.size(); ++r) {
-    out += "<tr>";
+    out += lines[r].alike == 0 ? "<tr>"
+                               : fmt::format("<tr data-alike=\"{}\"{}>", lines[r].alike,
+                                             leaders.contains(&lines[r]) ? " data-lead" : "");
     for (const auto& filled : columns) cell(out, *lines[r].record, filled, filled.cells[r]);
     out += "</tr>\n";
   }

@@ -24,7 +24,10 @@ class Table {
     this.box = table.parentElement;
     this.body = table.tBodies[0];
     this.heads = [...table.tHead.rows[0].cells];
-    this.rows = [...this.body.rows].map((row, i) => ({row, i, shown: true}));
+    this.difference = new Difference(document.getElementById('shown'));
+    this.items = [...this.body.rows].map((row, i) => ({row, i, shown: true,
+      difference: this.difference}));
+    this.rows = foldRepeats(this.items);
     this.addHeads();
     this.addControls(document.getElementById('controls'));
     this.box.addEventListener('scroll', () => this.follow(), {passive: true});
@@ -89,7 +92,7 @@ class Table {
 
   showColumn(column, shown) {
     this.heads[column].hidden = !shown;
-    for (const {row} of this.rows) row.cells[column].hidden = !shown;
+    for (const {row} of this.items) row.cells[column].hidden = !shown;
   }
 
   // The first words of a cell: what is small beside them, or opens, is not chosen by.
@@ -100,7 +103,7 @@ class Table {
   }
 
   addChoice(place, head, column) {
-    const values = [...new Set(this.rows.map(({row}) => this.choiceOf(row, column)))];
+    const values = [...new Set(this.items.map(({row}) => this.choiceOf(row, column)))];
     if (values.length < 2 || values.length > 40) return;
     values.sort(collator.compare);
     const select = element('select', {id: `choice-${head.dataset.name}`},
@@ -113,13 +116,14 @@ class Table {
 
   filter() {
     const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const item of this.rows) {
+    const isShown = (item) => {
       if (item.text === undefined)
         item.text = [...item.row.cells].map((c) => c.textContent).join(' ').toLowerCase();
-      item.shown = words.every((word) => item.text.includes(word)) &&
+      return words.every((word) => item.text.includes(word)) &&
         this.choices.every(({select, column}) =>
           select.value === '' || select.value === `=${this.choiceOf(item.row, column)}`);
-    }
+    };
+    for (const item of this.rows) item.shown = membersOf(item).some(isShown);
     this.display();
   }
 
@@ -129,15 +133,14 @@ class Table {
     this.body.replaceChildren();
     this.box.scrollTop = 0;
     this.append(kFirst);
-    const [n, all] = [this.matching.length, this.rows.length];
+    const n = this.matching.flatMap(membersOf).length, all = this.items.length;
     document.getElementById('shown').textContent =
       n === all ? `All ${counted(all, 'run')} shown` : `${text(n)} of ${counted(all, 'run')} shown`;
   }
 
   append(count) {
     const next = this.matching.slice(this.laid, this.laid + count);
-    next.forEach(addOpener);
-    this.body.append(...next.flatMap(({row, more, open}) => open ? [row, more] : [row]));
+    this.body.append(...next.flatMap(rowsOf));
     this.laid += next.length;
     this.all.hidden = this.laid === this.matching.length;
   }

@@ -319,8 +319,9 @@ Answer answer(const RankedRuns& result) {
     sure.erase(sure.begin(), sure.end() - kMost);
     sure.push_back(fmt::format("The other {}: orch explain.", all - kMost));
   }
-  return {"the best of each " + and_list(what_differs(result)) + ": " + join(bests, "; ") + ".",
-          join(sure, " "), join(nearby, " ")};
+  return {
+      "the best of each " + and_list(what_differs(result)) + ":\n  " + join(bests, ";\n  ") + ".",
+      join(sure, " "), join(nearby, " ")};
 }
 
 }  // namespace orch::tables

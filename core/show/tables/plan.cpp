@@ -207,8 +207,8 @@ show::Table runs_table(const RankedRuns& result, std::size_t top) {
                                                           {"tensor_parallel", 1},
                                                           {"pipeline_parallel", 1},
                                                           {"data_parallel", 8},
-                                                          {"micro_batch", 1},
-                                                          {"accumulate", 1},
+                                                          {"micro_batch", 2},
+                                                          {"accumulate", 2},
                                                           {"global_batch", 8}})
     add_term(name, rank, columns);
   columns.add("fit", "fit", 0, [](const Planned& p) -> Cell {

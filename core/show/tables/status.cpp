@@ -175,7 +175,7 @@ show::Table standings_table(const Standings& standings, const RunStatuses& runs)
   add("eval loss", 3, evaluation_text);
   add_beside("tokens_per_second", 5, columns);
   add("left", 1, left_text);
-  add("s/step", 2, measured_step_text);
+  add("s/step", 1, measured_step_text);
   add("estimated", 2, estimated_step_text);
   add_amounts(6, columns);
   add("reason", show::kBelow, reason_text);

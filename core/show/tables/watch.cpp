@@ -36,10 +36,12 @@ std::string_view color_of(const RunStatus& run) {
   }
 }
 
+constexpr int kTrouble = 1;
+
 int rank(const RunStatus& run) {
   const auto state = run.record.state;
   if (state == State::running) return 0;
-  if (state == State::failed || state == State::stopped) return 1;
+  if (state == State::failed || state == State::stopped) return kTrouble;
   if (state == State::finished) return 2;
   return state == State::pending ? 3 : 4;
 }
@@ -60,9 +62,9 @@ Columns columns_of(const Screen& screen, std::size_t widest_name) {
   Columns columns;
   if (screen.width > 0) columns.width = screen.width;
   if (columns.width > 100) columns.name = columns.width / 2;
-  if (columns.width < 60) columns.bar = 4;
-  // The state, the bar and a part of the rest are more important than a long name.
-  const std::size_t rest = 1 + 9 + 1 + columns.bar + 1 + 8;
+  if (columns.width < 100) columns.bar = columns.width < 60 ? 4 : 6;
+  // The state, the bar, the step and the time left are more important than a long name.
+  const std::size_t rest = 1 + 9 + 1 + columns.bar + 1 + (columns.width < 60 ? 8 : 20);
   const auto room = columns.width > rest + 4 ? columns.width - rest : 4;
   columns.name = std::min({columns.name, widest_name, room});
   return columns;
@@ -72,6 +74,21 @@ Columns columns_of(const Screen& screen, std::size_t widest_name) {
 std::string rate_text(const RunStatus& run) {
   const auto& rate = run.record.measured.tokens_per_second;
   return rate ? significant(*rate) : "";
+}
+
+// The numbers that there is room for, each of them whole, and the reason; of what failed the reason
+// goes first.
+std::string fitting(std::vector<std::string> numbers, const std::string& reason, bool is_trouble,
+                    std::size_t width) {
+  std::string out = is_trouble ? cut(reason, width) : "";
+  for (const auto& number : numbers) {
+    const auto longer = out.empty() ? number : out + "  " + number;
+    if (display_width(longer) > width) return out;
+    out = longer;
+  }
+  if (is_trouble || reason.empty()) return out;
+  const auto all = out.empty() ? reason : out + "  " + reason;
+  return display_width(out) + 4 < width ? cut(all, width) : out;
 }
 
 std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& columns,
@@ -85,11 +102,12 @@ std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& co
     parts.push_back("eval " + held_out);
   if (const auto ratio = ratio_text(run); !ratio.empty())
     parts.push_back("×" + ratio + " of estimate");
-  if (const auto reason = reason_text(run); !reason.empty()) parts.push_back(reason);
   const auto name = pad(cut(id_text(run, prefix), columns.name), columns.name);
   const auto state = pad(state_text(run), 9);
   const std::size_t used = columns.name + 1 + 9 + 1 + columns.bar + 1;
-  const auto rest = columns.width > used + 1 ? cut(join(parts, "  "), columns.width - used) : "";
+  const auto rest = columns.width > used + 1 ? fitting(std::move(parts), reason_text(run),
+                                                       rank(run) == kTrouble, columns.width - used)
+                                             : "";
   return fmt::format("{} {} {} {}\n", name, paint(state, color_of(run), screen),
                      bar(share_done(run), columns.bar), rest);
 }

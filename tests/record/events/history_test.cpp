@@ -59,6 +59,27 @@ TEST_CASE("all attempts of a run are one history, and the later one of a repeate
         std::vector<std::pair<std::string, std::string>>{{"torch", "1.13"}});
 }
 
+TEST_CASE("what GPUs did is of the step before, and of the attempt that counts") {
+  Attempts attempts;
+  const auto gpus = [](const std::string& rest) {
+    return R"({"event":"gpus","time":9)" + rest + "}\n";
+  };
+  attempts.add(gpus(R"(,"use":0.1,"watts":90)") + step(1, 2, 9) +
+               gpus(R"(,"use":0.95,"watts":600.5)") + step(2, 2, 8) +
+               gpus(R"(,"use":0.5,"watts":null)"));
+  attempts.add(step(2, 2, 8) + gpus(R"(,"use":1,"watts":640)"));
+  const auto measured = read_history(attempts.list).measured;
+  const auto pairs = [](const std::vector<record::StepPoint>& points) {
+    std::vector<std::pair<std::int64_t, double>> out;
+    for (const auto& point : points) out.emplace_back(point.step, point.value);
+    return out;
+  };
+  CHECK(pairs(measured.gpu_use) == std::vector<std::pair<std::int64_t, double>>{{1, 0.95}, {2, 1}});
+  CHECK(pairs(measured.gpu_watts) ==
+        std::vector<std::pair<std::int64_t, double>>{{1, 600.5}, {2, 640}});
+  CHECK(measured.steps == 2);
+}
+
 TEST_CASE("a trainer that writes every tenth step is timed by its clock") {
   Attempts attempts;
   std::string events;

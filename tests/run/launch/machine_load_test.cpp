@@ -41,22 +41,26 @@ TEST_CASE("GPUs are asked for their use before a run, and for their clock during
   FakeShell shell;
   FakeClock clock;
   // Right after another run: its use is still in the mean, and that of other programs stays.
-  for (const auto* use :
-       {"90, 1900\n50, 1900\n", "60, 210\n60, 210\n", "20, 210\n40, 210\n", "30, 210\n40, 210\n"})
+  for (const auto* use : {"90, 1900, 600\n50, 1900, 600\n", "60, 210, 70\n60, 210, 70\n",
+                          "20, 210, 70\n40, 210, 70\n", "30, 210, 70\n40, 210, 70\n"})
     shell.once("nvidia-smi", {0, use, ""});
   MachineLoad load(shell, clock, "2,3");
   CHECK(shell.commands.at(0).argv ==
-        std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
+        std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm,power.draw",
                                  "--format=csv,noheader,nounits", "-i", "2,3"});
-  load.look();
+  CHECK(load.look().empty());
   CHECK(shell.commands.size() == 4);  // not at once
-  shell.once("nvidia-smi", {0, "100, 1700\n100, 1900\n", ""});
-  shell.once("nvidia-smi", {0, "100, [N/A]\n100, 1500\n", ""});
-  for (int i = 0; i < 2; ++i) {
-    clock.time += 10;
-    load.look();
-    load.look();
-  }
+  shell.once("nvidia-smi", {0, "100, 1700, 500.5\n90, 1900, 699.5\n", ""});
+  shell.once("nvidia-smi", {0, "100, [N/A], [N/A]\n100, 1500, [N/A]\n", ""});
+  clock.time += 10;
+  const auto gpus = json::parse(load.look());
+  CHECK(gpus["event"] == "gpus");
+  CHECK(gpus["time"].get<double>() == Catch::Approx(clock.now()).epsilon(0).margin(1e-3));
+  CHECK(gpus["use"] == 0.95);
+  CHECK(gpus["watts"] == 600);
+  CHECK(load.look().empty());
+  clock.time += 10;
+  CHECK_FALSE(json::parse(load.look()).contains("watts"));
   CHECK(shell.commands.size() == 6);
   const auto event = json::parse(load.event());
   CHECK(event["event"] == "machine");
@@ -68,10 +72,25 @@ TEST_CASE("GPUs are asked for their use before a run, and for their clock during
 TEST_CASE("a GPU that is idle is asked once", "[launch][local]") {
   FakeShell shell;
   FakeClock clock;
-  shell.once("nvidia-smi", {0, "0, 210\n", ""});
+  shell.once("nvidia-smi", {0, "0, 210, 70\n", ""});
   MachineLoad load(shell, clock, "0");
   CHECK(shell.commands.size() == 1);
   CHECK(json::parse(load.event())["others_share"] == 0);
+}
+
+TEST_CASE("GPUs are asked less often the longer a run takes", "[launch][local]") {
+  FakeShell shell;
+  FakeClock clock;
+  shell.always("nvidia-smi", {0, "0, 210, 70\n", ""});
+  MachineLoad load(shell, clock, "0");
+  std::size_t lines = 0;
+  for (int i = 0; i < 3 * 86400; ++i) {
+    clock.time += 1;
+    lines += load.look().empty() ? 0 : 1;
+  }
+  // 200 in the first 2,000 s, then 200 in each factor of e: 259,200 s are 200 + 200 ln(129.6).
+  CHECK(lines > 1000);
+  CHECK(lines < 1250);
 }
 
 TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {

@@ -97,6 +97,62 @@ TEST_CASE("the first step and one that stalls do not press the others together",
   CHECK_THAT(made.chart.finding, ContainsSubstring("3,600 s at step 2,001"));
 }
 
+TEST_CASE("one run of a million days does not press the others together", "[page][chart]") {
+  auto page = same_size();
+  page.records[7].estimated->step_seconds *= 1e6;
+  page.records[7].estimated->days_per_100b_tokens *= 1e6;
+  page.records[7].measured = {};
+  page.records.resize(18);  // all of them are rows
+  const Made made(page, days_chart);
+  REQUIRE(made.marks_of("run-7").size() == 1);
+  CHECK(made.marks_of("run-7")[0].x > 1e6);
+  // Of those that were measured run-1 takes the fewest days: 104 s and 3 %.
+  CHECK_THAT(made.chart.finding, ContainsSubstring("Fewest: ") && ContainsSubstring("run-1 ") &&
+                                     ContainsSubstring("measured"));
+  for (const auto& mark : made.panel().marks)
+    if (mark.run != 7u) CHECK(mark.x > 0.5 * made.panel().x.high);  // 100 to 168 s
+  CHECK_THAT(made.chart.note, ContainsSubstring("1 mark is beyond the axis"));
+}
+
+TEST_CASE("a spike of the loss stands at the edge", "[page][chart]") {
+  auto page = logs();
+  for (auto& record : page.records) record.measured.losses[2499].loss = 1e5;
+  CHECK(Made(page, loss_chart).panel().y.high < 30);  // from 10 down to 2.6
+}
+
+TEST_CASE("two numbers of GPUs are rows of each series", "[page][chart]") {
+  const Made made(repeats(), days_chart);
+  const auto& rows = made.panel().rows;
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].label == "megatron");
+  CHECK(rows[0].kind == "192 GPUs");
+  CHECK((rows[1].label.empty() && rows[1].kind == "384 GPUs"));
+  CHECK((rows[2].label == "fsdp" && rows[2].kind == "192 GPUs"));
+  REQUIRE(made.panel().marks.size() == 3);
+  // The best of four on 384 GPUs takes 52 s for 1536 sequences of 2048.
+  const auto best = made.marks_of("gpt-megatron-384gpu-tp4-pp12-dp8-mb2-00000004");
+  REQUIRE(best.size() == 1);
+  CHECK(best[0].y == 1);
+  CHECK(best[0].x == Approx(100e9 / (1536.0 * 2048) * 52 / 86400));
+  CHECK(made.panel().x.title == "days per 100B tokens");
+  CHECK(svg_of(made.chart).find("384 GPUs") != std::string::npos);
+}
+
+TEST_CASE("the best of each model comes in the order of their sizes", "[page][chart]") {
+  auto page = same_size();
+  for (std::size_t i = 0; i < page.records.size(); ++i) {
+    const bool small = i % 2 == 1;  // and slower
+    page.records[i].set("model", std::string(small ? "small" : "large"));
+    page.records[i].set("params", small ? 1e9 : 2e11);
+  }
+  const Made made(page, best_chart);
+  std::vector<std::string> names;
+  for (const auto& row : made.panel().rows) names.push_back(row.label);
+  CHECK(names == std::vector<std::string>{"megatron · small", "fsdp · small", "megatron · large",
+                                          "fsdp · large"});
+  CHECK(made.chart.data[1][6].ends_with(" of 76.0"));  // GiB
+}
+
 TEST_CASE("a grid has the days of each place, and other parameters to choose", "[page][chart]") {
   const Made made(sweep(), sweep_chart);
   CHECK(made.chart.answers == std::vector<std::string>{"tensor_parallel", "pipeline_parallel"});
@@ -121,6 +177,21 @@ TEST_CASE("a curve has its resumes upon it", "[page][chart]") {
   REQUIRE(mark.resumes.size() == 1);
   CHECK(mark.resumes[0].first >= 2500);
   CHECK(std::ranges::find(mark.line, mark.resumes[0]) != mark.line.end());
+}
+
+TEST_CASE("power and use are curves where a run tells of them", "[page][chart]") {
+  CHECK(Made(full(), power_chart).chart.panels.empty());
+  auto page = logs();
+  for (std::int64_t step = 10; step <= 50; step += 10) {
+    page.records[0].measured.gpu_watts.push_back({step, 590.0 + static_cast<double>(step)});
+    page.records[0].measured.gpu_use.push_back({step, 0.9});
+  }
+  const Made power(page, power_chart), use(page, use_chart);
+  CHECK(power.panel().marks.at(0).line.size() == 5);
+  CHECK(power.panel().y.title == "W of a GPU");
+  CHECK(power.chart.finding == "On average: 620 W of main.out#0.");
+  CHECK(use.panel().y.title == "% of a GPU");
+  CHECK(use.panel().marks.at(0).line[2] == Chart::Place(30, 90));
 }
 
 TEST_CASE("every kind of chart becomes a picture", "[page][chart]") {

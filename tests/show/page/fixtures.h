@@ -302,6 +302,25 @@ inline Page ended() {
   return page;
 }
 
+// One configuration three times, which only ids distinguish, and two others; on 192 and 384 GPUs.
+inline Page repeats() {
+  Page page;
+  page.title = "repeats";
+  const auto add = [&](const std::string& id, const Shape& shape) {
+    page.records.push_back(described("gpt-" + id, shape));
+    measure(page.records.back(), shape.step, 60);
+  };
+  add("megatron-384gpu-tp8-pp6-dp8-mb2-00000001", {"megatron", 384, 8, 6, 2, 1536, 108});
+  add("megatron-384gpu-tp8-pp6-dp8-mb2-00000002", {"megatron", 384, 8, 6, 2, 1536, 104});
+  add("megatron-384gpu-tp8-pp6-dp8-mb2-00000003", {"megatron", 384, 8, 6, 2, 1536, 112});
+  add("megatron-384gpu-tp4-pp12-dp8-mb2-00000004", {"megatron", 384, 4, 12, 2, 1536, 52});
+  add("megatron-192gpu-tp8-pp6-dp4-mb2-00000005", {"megatron", 192, 8, 6, 2, 1536, 208});
+  add("fsdp-192gpu-tp1-pp1-dp192-mb1-00000006", {"fsdp", 192, 1, 1, 1, 1536, 300});
+  for (const std::size_t i : {0u, 3u}) curve(page.records[i], 300, 2);
+  page.records[1].set("seed", std::int64_t{2});
+  return page;
+}
+
 inline Page published() {
   Page page;
   page.title = "a published table";

@@ -127,8 +127,10 @@ TEST_CASE("TFLOPs of two conventions never share a column", "[page]") {
 TEST_CASE("a doubt is told beside the number it is about", "[page]") {
   const auto text = html(full());
   const auto row = row_of(text, "toy-4");
-  CHECK_THAT(row, ContainsSubstring("131.5 <abbr class=\"doubt\" title=\"doubtful: 131.5 TFLOPs do "
-                                    "not follow"));
+  CHECK_THAT(row,
+             ContainsSubstring(
+                 "131.5 <abbr class=\"doubt\" tabindex=\"0\" title=\"doubtful: 131.5 TFLOPs do "
+                 "not follow"));
   CHECK_THAT(row, ContainsSubstring("1 doubt</summary><ul><li>131.5 TFLOPs do not follow"));
   // What we computed ourselves is not what is doubted.
   CHECK(count(row, "<abbr") == 1);
@@ -207,8 +209,9 @@ TEST_CASE("runs that do not say their model are no model", "[page]") {
   auto page = plans();
   std::erase_if(page.records[0].fields, [](const auto& field) { return field.name == "model"; });
   const auto text = html(page);
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-199b: plan-2"));
-  CHECK_THAT(text, ContainsSubstring("Fastest of the runs whose model is not known: plan-0"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-199b, estimated: plan-2"));
+  CHECK_THAT(
+      text, ContainsSubstring("</strong> of the runs whose model is not known, estimated: plan-0"));
   CHECK(text.find("Fastest:") == std::string::npos);
 }
 
@@ -216,8 +219,8 @@ TEST_CASE("each model has a best run of its own", "[page]") {
   auto page = plans();
   page.records[0].set("model", std::string("gpt-1b"));
   const auto text = html(page);
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-1b: plan-0"));
-  CHECK_THAT(text, ContainsSubstring("Fastest with gpt-199b: plan-2"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-1b, estimated: plan-0"));
+  CHECK_THAT(text, ContainsSubstring("</strong> with gpt-199b, estimated: plan-2"));
 }
 
 TEST_CASE("rejected runs are grouped by reason, whatever its numbers", "[page]") {
@@ -287,6 +290,24 @@ TEST_CASE("the page begins with the answers", "[page]") {
   CHECK(count(one, "<li><a href=\"#answer-") == 0);
   page.answers.push_back({"two", "ddp is.", ""});
   CHECK_THAT(html(page), ContainsSubstring("<li><a href=\"#answer-2\">two</a></li>"));
+}
+
+TEST_CASE(
+    "runs of one layout are named by what they differ in, and by a hash where that is nothing",
+    "[page]") {
+  Page page;
+  for (const std::int64_t batch : {64, 128})
+    page.records.push_back(described("gpt-ddp-8gpu-dp8-mb4-" + std::to_string(10000000 + batch),
+                                     {"ddp", 8, 1, 1, 4, batch, 0}));
+  auto text = html(page);
+  CHECK_THAT(text, ContainsSubstring(">dp8 mb4 global_batch=64</th>") &&
+                       ContainsSubstring(">dp8 mb4 global_batch=128</th>"));
+  CHECK_THAT(text, ContainsSubstring("title=\"gpt-ddp-8gpu-dp8-mb4-10000064\""));
+  page.records[1].set("global_batch", std::int64_t{64});
+  page.records[1].set("accumulate", std::int64_t{2});
+  text = html(page);
+  CHECK_THAT(text, ContainsSubstring(">dp8 mb4 10000064</th>") &&
+                       ContainsSubstring("<tr data-alike=\"1\""));
 }
 
 TEST_CASE("the best of each strategy stands above all, with its cost", "[page]") {

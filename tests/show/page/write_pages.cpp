@@ -60,7 +60,7 @@ TEST_CASE("pages of the fixtures", "[.pages]") {
                                           {"plans", plans()},         {"logs", logs()},
                                           {"published", published()}, {"sweep", sweep()},
                                           {"same", same_size()},      {"families", families()},
-                                          {"ended", ended()}};
+                                          {"ended", ended()},         {"repeats", repeats()}};
   std::filesystem::create_directories(folder);
   for (const auto& [name, page] : pages) {
     const auto base = std::string(folder) + "/" + name;

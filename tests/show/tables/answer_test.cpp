@@ -126,6 +126,6 @@ TEST_CASE("each size has an answer of its own", "[report][answer]") {
   auto result = test::result_of(experiment, runs);
   result.apart = true;
   const auto found = answer(result);
-  CHECK_THAT(found.best, ContainsSubstring("the best of each size: small: a (") &&
-                             ContainsSubstring("; large: a (") && ContainsSubstring("100 days"));
+  CHECK_THAT(found.best, ContainsSubstring("the best of each size:\n  small: a (") &&
+                             ContainsSubstring(";\n  large: a (") && ContainsSubstring("100 days"));
 }

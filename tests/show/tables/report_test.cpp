@@ -76,6 +76,22 @@ TEST_CASE("long lines break at blanks and keep their indentation", "[report]") {
   CHECK(wrap("unbreakable\n", {4, false}) == "unbreakable\n");
 }
 
+TEST_CASE("no number is cut, and none is torn from what it counts", "[report]") {
+  const std::string line = "28,935 tok/s at 1.25 s";
+  for (std::size_t width = 2; width < line.size(); ++width) {
+    const auto found = cut(line, width);
+    CHECK(display_width(found) <= width);
+    const auto kept = found.substr(0, found.find("…"));
+    for (const std::string_view number : {"28,935", "1.25"}) {
+      const auto at = line.find(number);
+      CHECK((kept.size() <= at || kept.size() >= at + number.size()));
+    }
+  }
+  CHECK(cut("tp8-pp16-dp4", 8) == "tp8-pp…");
+  CHECK(wrap("it takes 91 days of 8 GPUs, 90 % range\n", {14, false}) ==
+        "it takes\n91 days of\n8 GPUs, 90 %\nrange\n");
+}
+
 TEST_CASE("a bar or a line break in a cell does not break a Markdown table", "[report]") {
   CHECK(grid({{"a", "n"}, {"x|y\\z\n", "1"}}, {.markdown = true}) ==
         "| a | n |\n| --- | ---: |\n| x\\|y\\\\z\\\\x0a | 1 |\n");

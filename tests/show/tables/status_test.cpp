@@ -91,6 +91,15 @@ TEST_CASE("a narrow screen loses columns, not lines: ids, states and reasons sta
   CHECK(status_table(mixed(), {80, false}, 0).find("120/500") != std::string::npos);
 }
 
+TEST_CASE("80 columns have the step time, however long the ids are", "[report][status]") {
+  auto standings = standings_of(
+      {measured("gpt-1.3b-megatron-tp8-pp4-dp2-mb4-gb2048-zero1-0a1b2c3d", State::running, 120)});
+  const auto table = status_table(standings, {80, false}, 0);
+  CHECK(widest(table) <= 80);
+  CHECK_THAT(lines_of(table).at(0), ContainsSubstring("s/step"));
+  CHECK_THAT(lines_of(table).at(1), ContainsSubstring("  1.00"));
+}
+
 TEST_CASE("a narrow screen has no empty line below what has no reason", "[report][status]") {
   for (const auto& line : lines_of(status_table(mixed(), {40, false}, 0)))
     CHECK_FALSE(trim(line).empty());

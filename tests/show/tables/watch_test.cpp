@@ -44,6 +44,23 @@ TEST_CASE("no line of the picture is longer than the screen", "[report][watch]")
     CHECK(widest(watch_screen(standings, {width, false}, 24)) <= width);
 }
 
+TEST_CASE("a narrow picture has whole numbers, and of what failed the reason", "[report][watch]") {
+  auto standings = many(4);
+  standings.runs[2].take(record::Verdict{State::failed, Failure::gpu_memory, "tried 2.5 GiB more"});
+  const auto line_of = [&](std::size_t width, const char* state) {
+    for (const auto& line : lines_of(watch_screen(standings, {width, false}, 24)))
+      if (line.find(std::string(" ") + state + " ") != std::string::npos) return line;
+    return std::string();
+  };
+  for (const std::size_t width : {79, 119, 199}) {
+    CHECK_THAT(line_of(width, "running"), ContainsSubstring("250/500  4:10 left"));
+    CHECK(line_of(width, "running").find("…") == std::string::npos);
+    CHECK_THAT(line_of(width, "failed"), ContainsSubstring("gpu memory: tried 2.5 GiB more"));
+  }
+  CHECK_THAT(line_of(119, "running"), ContainsSubstring("28,935 tok/s"));
+  CHECK_THAT(line_of(199, "running"), ContainsSubstring("×2.00 of estimate"));
+}
+
 TEST_CASE("the picture leaves a line for the cursor", "[report][watch]") {
   for (const std::size_t count : {0, 1, 5, 20, 21, 22, 500})
     for (const std::size_t lines : {4, 5, 10, 24, 50})

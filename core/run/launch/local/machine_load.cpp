@@ -18,6 +18,7 @@ namespace {
 
 // The first look is early, so that short runs get one; nvidia-smi takes a while.
 constexpr double kFirstLook = 0.1, kFirstOfGpus = 2, kLooks = 10;
+constexpr double kMostLooks = 200;     // per doubling of the time, roughly: hundreds in days
 constexpr double kLeastSeconds = 0.2;  // in less time the ticks of /proc/stat are too coarse
 constexpr double kAnswerSeconds = 5;   // time limit for nvidia-smi
 constexpr double kMoment = 0.7;        // between two looks at GPUs that seem to be in use
@@ -90,28 +91,39 @@ MachineLoad::Sample MachineLoad::sample() const {
   return {text ? used_seconds(*text, cores_) : std::nullopt, own_seconds(), clock_.steady()};
 }
 
-void MachineLoad::look() {
-  if (clock_.steady() < next_look_) return;
-  next_look_ = clock_.steady() + kLooks;
-  const auto text = read_file("/proc/cpuinfo");
-  const auto clock = gpus_.empty() ? clock_of_cores(text ? *text : "") : ask_gpus().clock;
-  if (clock) clocks_.push_back(*clock);
+std::string MachineLoad::look() {
+  const double now = clock_.steady();
+  if (now < next_look_) return "";
+  next_look_ = now + std::max(kLooks, (now - start_.steady) / kMostLooks);
+  if (gpus_.empty()) {
+    const auto text = read_file("/proc/cpuinfo");
+    if (const auto clock = clock_of_cores(text ? *text : "")) clocks_.push_back(*clock);
+    return "";
+  }
+  const auto gpus = ask_gpus();
+  if (gpus.clock) clocks_.push_back(*gpus.clock);
+  if (!gpus.share && !gpus.watts) return "";
+  auto out = fmt::format(R"({{"event":"gpus","time":{:.3f})", clock_.now());
+  if (gpus.share) out += fmt::format(R"(,"use":{:.3f})", *gpus.share);
+  if (gpus.watts) out += fmt::format(R"(,"watts":{:.1f})", *gpus.watts);
+  return out + "}\n";
 }
 
 MachineLoad::Gpus MachineLoad::ask_gpus() const {
-  Command command{{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
+  Command command{{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm,power.draw",
                    "--format=csv,noheader,nounits", "-i", gpus_}};
   command.timeout_seconds = kAnswerSeconds;
   const auto answer = shell_.run(command);
   if (!answer || answer->code != 0) return {};
-  std::vector<double> shares, clocks;
+  std::vector<double> shares, clocks, watts;
   for (const auto& line : split(trim(answer->out), '\n')) {
     const auto words = split(line, ',');
-    if (words.size() != 2) continue;
+    if (words.size() != 3) continue;
     if (const auto percent = number_from<double>(trim(words[0]))) shares.push_back(*percent / 100);
     if (const auto mhz = number_from<double>(trim(words[1]))) clocks.push_back(*mhz);
+    if (const auto power = number_from<double>(trim(words[2]))) watts.push_back(*power);
   }
-  return {mean(shares), mean(clocks)};
+  return {mean(shares), mean(clocks), mean(watts)};
 }
 
 // nvidia-smi averages over the last second: a run that ended just before may still be included.

@@ -25,8 +25,9 @@ class MachineLoad {
   // gpus: the run's GPUs, in the syntax of nvidia-smi -i; empty: the run computes on cores.
   MachineLoad(Shell& shell, Clock& clock, std::string gpus);
 
-  // Call this often while ranks train: every few seconds it reads the clock.
-  void look();
+  // Call this often while ranks train: every few seconds it reads the clock. Returns a line of
+  // events.jsonl with the use and the power of the run's GPUs when one is due, else nothing.
+  std::string look();
 
   // A line of events.jsonl, once all ranks have ended and were waited for; empty: nothing is known.
   std::string event() const;
@@ -39,7 +40,7 @@ class MachineLoad {
   Sample sample() const;
   std::optional<double> others_share() const;
   struct Gpus {
-    std::optional<double> share, clock;  // their means
+    std::optional<double> share, clock, watts;  // their means
   };
   Gpus ask_gpus() const;
   std::optional<double> use_by_others() const;

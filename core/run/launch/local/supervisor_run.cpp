@@ -186,21 +186,23 @@ record::JobFact SupervisedRun::train() {
   while (ranks.running()) {
     ranks.step(signals_.descriptor(), kTick);
     heed(ranks);
-    load.look();
+    note_event(load.look(), false);
   }
   ranks.clean_up();
-  note_event(load.event());
+  note_event(load.event(), true);
   return judge(ranks);
 }
 
-// Only after those of a trainer, whose last line may be incomplete.
-void SupervisedRun::note_event(std::string line) {
+// Only after those of a trainer, whose last line may be incomplete: while it trains it continues
+// it.
+void SupervisedRun::note_event(std::string line, bool all_ended) {
+  if (line.empty()) return;
   const auto file = attempt_->folder() / "events.jsonl";
   const PlainFile before(file);
-  if (line.empty() || !before.is_open()) return;
-  if (const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1);
-      last != "\n" && !last.empty())
-    line.insert(0, "\n");
+  if (!before.is_open()) return;
+  const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1);
+  if (last != "\n" && !all_ended) return;
+  if (last != "\n" && !last.empty()) line.insert(0, "\n");
   const Descriptor to(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
   if (to.is_open()) write_all(to.get(), line);
 }

@@ -42,7 +42,7 @@ class SupervisedRun {
   bool stop_asked() const;
   std::string changed_file() const;
   bool cancel_asked();
-  void note_event(std::string line);
+  void note_event(std::string line, bool all_ended);
   void say(const std::string& line);
 
   const SupervisorFolder& submission_;
