@@ -109,7 +109,18 @@ void as_measured(plan::Estimate& out, plan::MemoryOf what) {
   out.memory_high *= share;
 }
 
+// Tables omit what is usual, but the model of a log may have any size.
+std::string why_open(const Record& said) {
+  std::vector<std::string> open;
+  for (const auto* name : {"layers", "hidden", "seq"})
+    if (said.origin.kind == "log" && !said.field(name)) open.emplace_back(name);
+  if (open.empty()) return "";
+  return fmt::format("the log does not say {}; --set {}=N does", and_list(open),
+                     join(open, "=N --set "));
+}
+
 void add_estimate(App& app, const Result<published::Sample>& sample, Record& record) {
+  if (record.not_estimated = why_open(record); !record.not_estimated.empty()) return;
   if (!sample) {
     record.not_estimated = words(sample.error());
     return;
@@ -146,7 +157,7 @@ void doubt_printed(Record& record) {
           {"tflops", "tflops_per_gpu",
            fmt::format(
                "the log prints {:.4g} TFLOPs per GPU, {:.4g} follow from the time of a step, "
-               "the model, the batch Number of GPUs that it names ({})",
+               "the model, the batch and the GPUs that it names ({})",
                printed.value, ours.value, ours.convention)});
     }
 }

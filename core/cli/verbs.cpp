@@ -155,11 +155,13 @@ Examples:
   orch ingest --csv experiments/measured/bloom-prequel.csv --format md
 
 Reads logs of Megatron-LM and Megatron-Core, Megatron-DeepSpeed, DeepSpeed, GPT-NeoX, the Hugging Face
-Trainer, torchtitan, nanotron, NeMo, OLMo, Composer, MaxText and llm.c, and messages of SLURM, CUDA and
-NCCL; gzip, xz, zstd and bzip2 are unpacked. The step time is the median after warm-up with its 95 %
-interval; the rule is printed, and assumed values have a star. --set takes columns of the tables (tp,
-mbs) or names as in Lua (tensor_parallel, micro_batch). What the log of a run folder does not have is
-taken from its run.json. With a cluster and a GPU each run has an estimate beside it.
+Trainer (also of MS-Swift and LLaMA-Factory), torchtitan, torchtune, nanotron, NeMo, OLMo, Composer,
+MaxText, litgpt, nanoGPT and its relatives, llm.c, verl, fairseq and ColossalAI, MLPerf's lines, and
+messages of SLURM, CUDA and NCCL; gzip, xz, zstd and bzip2 are unpacked. The step time is the median
+after warm-up with its 95 % interval; the rule is printed, and assumed values have a star. --set takes
+columns of the tables (tp, mbs) or names as in Lua (tensor_parallel, micro_batch). What the log of a run
+folder does not have is taken from its run.json. With a cluster, a GPU and the size of the model each run
+has an estimate beside it.
 templates/logs/*.lua are the patterns; templates/logs/README.md says how to add a framework.)",
            declare_ingest, app::ingest_command),
       verb("compare", kRecords, "Compare runs, and find which differences can explain the result",

@@ -124,6 +124,8 @@ struct Record {
   std::string source;  // the experiment, the table's source, or the log's name
   std::string table;
   std::vector<Field> fields;  // in the order of field_names()
+  // Other settings that the program printed, by its names for them.
+  std::vector<std::pair<std::string, std::string>> arguments;
   Origin origin;
   State state = State::planned;  // finished, failed, running (a log without an end), stopped, ...
   Failure failure = Failure::none;

@@ -229,6 +229,10 @@ Json json_of(const Record& record) {
     if (field.assumed) assumed.push_back(field.name);
   }
   io("assumed", assumed);
+  if (!record.arguments.empty()) {
+    auto& arguments = out["arguments"] = Json::object();
+    for (const auto& [name, value] : record.arguments) arguments[name] = value;
+  }
   Writer measurement{out["measured"] = Json::object()};
   members(measurement, record.measured);
   if (record.estimated) {
@@ -277,6 +281,9 @@ Record record_of(const Json& from) {
   out.state = parse_state(state).value_or(State::planned);
   out.failure = parse_failure(failure).value_or(Failure::none);
   read_fields(from, out);
+  if (const auto held = from.find("arguments"); held != from.end() && held->is_object())
+    for (const auto& [name, value] : held->items())
+      if (value.is_string()) out.arguments.emplace_back(name, value.get<std::string>());
   if (const auto held = from.find("estimated"); held != from.end() && !held->empty())
     io("estimated", out.estimated.emplace());
   for (const auto& quantity : quantities()) {

@@ -29,7 +29,7 @@ return {
     { name = "launcher", has = "dist_world_size=", weight = 3, match = [[dist_world_size=(?<gpus>\d+)]] },
     { name = "launcher of a node", has = "num_local_procs=", weight = 1,
       match = [[nnodes=(?<nodes>\d+), num_local_procs=(?<gpus_per_node>\d+)]] },
-    { name = "end of a process", has = "exits with return code = ", failure = "bad_exit", priority = 9,
+    { name = "end of a process", has = "exits with return code = ", failure = "bad_exit", exits = true, priority = 9,
       match = [[exits with return code = (?!0\b)]] },
     { name = "batch in JSON", has = [["train_micro_batch_size_per_gpu":]], weight = 1,
       match = [["train_micro_batch_size_per_gpu": (?<mbs>[\d.e+]+)]] },
@@ -41,6 +41,19 @@ return {
       match = [[CONFIG: micro_batches=(?<gas>\d+) micro_batch_size=(?<mbs>\d+)]] },
     { name = "optimizer", has = "DeepSpeed Basic Optimizer", weight = 3,
       match = [[DeepSpeed Basic Optimizer(?: \([^)]*\))? = (?<optimizer>\w+)]] },
+
+    -- A configuration as a dictionary of Python, or as JSON in one line or several.
+    { name = "stage in a dictionary", has = "zero_optimization", weight = 2,
+      match = [=[['"]zero_optimization['"]: \{[^{}]*?['"]stage['"]: (?<zero_stage>[0-3])]=] },
+    { name = "ZeRO section", has = [["zero_optimization": {]], opens = "zero_optimization" },
+    { name = "stage in JSON", has = [["stage":]], within = "zero_optimization", weight = 2,
+      match = [["stage": (?<zero_stage>[0-3])]] },
+    { name = "optimizer away in a dictionary", has = "'offload_optimizer': {", weight = 2,
+      match = [['offload_optimizer': \{[^{}]*?'device': '(?<offload_optimizer>cpu|nvme)']] },
+    { name = "weights away in a dictionary", has = "'offload_param': {", weight = 2,
+      match = [['offload_param': \{[^{}]*?'device': '(?<offload_weights>cpu|nvme)']] },
+    { name = "batch in a dictionary", has = "'train_micro_batch_size_per_gpu': ", weight = 1,
+      match = [['train_micro_batch_size_per_gpu': (?<mbs>\d+)]] },
 
     -- Offload: nested JSON in old versions, one line today.
     { name = "weights section", has = [["offload_param": {]], opens = "offload_param" },

@@ -1,10 +1,10 @@
--- litgpt and lit-gpt: a line per step with the time of its last micro-batch, and metrics.csv of its
--- logger, which counts micro-batches and contains times.
+-- litgpt and lit-gpt ("Epoch 1 | iter 4 step 1 | …", "Ep 1 | iter 4 | step 1: …"): a line per step with the
+-- time of its last micro-batch, and metrics.csv of its logger, which counts micro-batches and contains times.
 
 local lines = {
   { name = "step", has = "iter time: ", kind = "step", weight = 8, scale = { micro_seconds = 1e-3 },
-    match = [[\biter (?<micro_step>\d+)(?: \|)? step (?<step>\d+)(?::| \|) loss(?: train:)? (?<loss>[-+\w.]+),]]
-      .. [[.*?iter time: (?<micro_seconds>[\d.]+) ?ms \((?:optimizer\.)?step\)]] },
+    match = [[\biter (?<micro_step>\d+)(?: \|)? step (?<step>\d+)(?::| \|) loss(?: train(?: \(curr\))?:)? (?<loss>[-+\w.]+),]]
+      .. [[.*?iter time: (?<micro_seconds>[\d.]+) ?ms \((?:opt(?:imizer)?\.)?step\)]] },
   { name = "start", has = "Time to instantiate model: ", begins_run = true },
   { name = "size", has = "Total parameters: ", weight = 1,
     match = [[^Total parameters: (?<params>[\d,]+)\s*$]] },

@@ -2,8 +2,9 @@
 
 local lines = {
   { name = "step", has = "completed step: ", kind = "step", weight = 8,
-    match = [[completed step: (?<step>\d+), seconds: (?<step_seconds>[\d.]+), TFLOP/s/device: (?<tflops>[\d.]+)]]
+    match = [[completed step: (?<step>\d+), seconds: (?<step_seconds>[\d.]+), TFLOP/s(?:/device)?: (?<tflops>[\d.]+)]]
       .. [[(?:, Tokens/s/device: (?<tokens_per_second_per_gpu>[\d.]+))?(?:.*?\bloss: (?<loss>[-+\w.]+))?]] },
+  { name = "program", has = "axText/train.py", weight = 2 },
   { name = "size", has = "number parameters: ", weight = 3, scale = { params = 1e9 },
     match = [[number parameters: (?<params>[\d.]+) billion]] },
   { name = "devices", has = "Num_devices: ", begins_run = true, weight = 3,

@@ -34,6 +34,7 @@ local step_keys = {
   ["actual seqlen"] = "seq",
   ["actual seq length"] = "seq",
   ["curriculum seqlen"] = "seq",
+  ["hip mem usage/free/total/usage_ratio"] = { "device_memory", scale = GB },
   ["number of skipped iterations"] = "skipped",
   ["number of nan iterations"] = "nan",
 }
@@ -79,7 +80,7 @@ return {
   },
 
   arguments = {
-    { name = "arguments", weight = 5,
+    { name = "arguments", weight = 5, keep = true,
       keys = {
         world_size = "gpus",
         tensor_model_parallel_size = "tp",
@@ -150,6 +151,7 @@ return {
   },
 
   lines = {
+    { name = "program", has = "pretrain_", weight = 2, match = [[\bpretrain_(?:gpt|bert|t5|mamba|vlm)\.py\b]] },
     { name = "world size", has = "using world size: ", begins_run = true, weight = 6,
       match = [[using world size: (?<gpus>\d+)(?:, data-parallel[- ]size: (?<dp>\d+))?]]
         .. [[(?:, context-parallel size: (?<cp>\d+))?]]

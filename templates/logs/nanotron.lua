@@ -4,6 +4,7 @@ local lines = {
   { name = "start", has = "[Start training] datetime: ", begins_run = true, weight = 4,
     match = [[mbs: (?<mbs>\d+) \| grad_accum: (?<gas>\d+) \| global_batch_size: (?<gbs>\d+) \| ]]
       .. [[sequence_length: (?<seq>\d+) \| train_steps: (?<steps_planned>\d+)]] },
+  { name = "program", has = "nanotron/trainer.py", weight = 2 },
   { name = "size", has = "Total number of parameters: ",
     match = [[Total number of parameters: (?<params>[\d.]+[KMGBT]?) \(]] },
   { name = "layout", has = "ParallelismArgs(", weight = 3, opens = "parallelism",

@@ -24,19 +24,21 @@ local lines = {
     match = [[STEP .*CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
   { name = "cancelled", has = "CANCELLED AT ", cancelled = true, priority = 40,
     match = [[^(?!.*STEP ).*CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
-  { name = "task killed", has = ": Killed", failure = "bad_exit", priority = 12,
+  { name = "task killed", has = ": Killed", failure = "bad_exit", exits = true, priority = 12,
     match = [[srun: error: .*: Killed]] },
-  { name = "task died", has = "egmentation fault", failure = "bad_exit", priority = 14,
+  { name = "task died", has = "egmentation fault", failure = "bad_exit", exits = true, priority = 14,
     match = [[srun: error: .*: Segmentation fault]] },
-  { name = "exit code", has = "xited with exit code", failure = "bad_exit", priority = 8,
+  { name = "exit code", has = "xited with exit code", failure = "bad_exit", exits = true, priority = 8,
     match = [[srun: error: .*: Exited with exit code]] },
   { name = "terminated", has = "srun: Force Terminated", failure = "bad_exit", priority = 4 },
 
-  -- Messages of a normal exit.
-  { name = "left", has = "destroy_process_group() was not called before program exit", stopped = true },
+  -- Messages of a normal exit. They are printed after an error as well, which counts.
   { name = "left, by W&B", has = "wandb: Waiting for W&B process to finish... (success)", stopped = true },
   { name = "left, by today's W&B", has = "wandb: Synced ", stopped = true,
     match = [[wandb: Synced \d+ W&B file]] },
+
+  { name = "failed, by W&B", has = "wandb: Waiting for W&B process to finish... (failed",
+    failure = "bad_exit", exits = true, priority = 8 },
 
   { name = "job", has = "SLURM_JOB_ID=", match = [[\bSLURM_JOB_ID=["']?(?<job>[\w_]+)]] },
   { name = "job of old", has = "SLURM_JOBID=", match = [[\bSLURM_JOBID=["']?(?<job>[\w_]+)]] },

@@ -9,6 +9,10 @@ local lines = {
       .. [[(?:\s+tflops:\s*(?<tflops>[\d.,]+))?]] },
   { name = "step of 2024", has = " wps: ", kind = "step", weight = 8, scale = { max_reserved = GB },
     match = start .. [[.*?(?:memory:\s*(?<max_reserved>[\d.]+)GiB\S*\s+)?wps:\s*(?<tokens_per_second_per_gpu>[\d.,]+)]] },
+  { name = "program", has = "torchtitan", weight = 2, match = [[\btorchtitan[./](?:\w+[./])*train\b]] },
+  { name = "job", has = "Starting job: ", begins_run = true, match = [[Starting job: (?<more_model_name>\S.*)]] },
+  { name = "version", has = "torchtitan version: ", begins_run = true,
+    match = [[torchtitan version: (?<version_torchtitan>\S+)]] },
   { name = "start", has = "Training starts at step ", begins_run = true },
   { name = "batch", has = "local batch size", weight = 3,
     match = [[local batch size:? (?<mbs>\d+), global batch size:? (?<gbs>\d+)]]
@@ -17,6 +21,8 @@ local lines = {
     match = [[[Mm]odel .*?size: (?<params>[\d,]+) total parameters]] },
   { name = "mesh", has = "Building device mesh with parallelism", weight = 4,
     match = [[\bpp=(?<pp>\d+).*?\bcp=(?<cp>\d+), tp=(?<tp>\d+)]] },
+  { name = "experts of the mesh", has = "Building device mesh with parallelism", weight = 4,
+    match = [[\bep=(?<more_expert_parallel>\d+)]] },
   { name = "shards of the mesh", has = "Building device mesh with parallelism", weight = 4,
     match = [[dp_replicate=1, dp_shard=(?<dp>\d+)]] },
   { name = "replicas of the mesh", has = "Building device mesh with parallelism", weight = 4,
@@ -45,7 +51,7 @@ local lines = {
 
 -- "Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, ...)"
 for key, target in pairs({ dim = "hidden", n_layers = "layers", n_heads = "heads",
-  vocab_size = "vocab" }) do
+  vocab_size = "vocab", num_experts = "more_experts" }) do
   lines[#lines + 1] = { name = "model's " .. key, has = "Building ", weight = 3,
     match = [[\bwith \w*(?:ModelArgs|Config)\(.*?\b]] .. key .. "=(?<" .. target .. [[>\d+)]] }
 end

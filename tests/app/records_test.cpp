@@ -51,6 +51,24 @@ app::RecordArguments records(const Desk& desk, std::vector<std::string> words,
 
 }  // namespace
 
+TEST_CASE("a log that does not say the size of its model has no estimate", "[app][records]") {
+  const Desk desk;
+  const auto log = desk.file(
+      "trainer.out",
+      "***** Running training *****\n"
+      "  Total train batch size (w. parallel, distributed & accumulation) = 64\n"
+      "  Number of trainable parameters = 6,738,415,616\n"
+      "Distributed environment: FSDP  Backend: nccl\n"
+      "[INFO:swift] rank: 0, local_rank: 0, world_size: 8, local_world_size: 8\n"
+      "{'train_runtime': 100.0, 'train_samples_per_second': 6.4, 'train_steps_per_second': 0.1}\n");
+  const auto told =
+      desk(app::ingest_command, app::IngestArguments{records(desk, {log.string()}, "json")});
+  CHECK(told.exit == Exit::ok);
+  CHECK(
+      told.has("the log does not say layers, hidden and seq; --set layers=N --set hidden=N --set "
+               "seq=N does"));
+}
+
 TEST_CASE("a log becomes a record with its median, its layout and an estimate", "[app][records]") {
   const Desk desk;
   const auto log = megatron_log(desk, "slow.out", 12000, 4);
@@ -105,6 +123,10 @@ TEST_CASE("two logs are compared: what differs, and how much", "[app][records]")
   CHECK(said.exit == Exit::ok);
   CHECK(said.has("tensor_parallel"));
   CHECK(said.has("1.20x faster (1.20 to 1.20)"));  // 12.002 / 10.002
+  const auto details = said.out.find("Settings that differ\n");
+  REQUIRE(details != std::string::npos);
+  CHECK(std::count(said.out.begin(), said.out.begin() + static_cast<std::ptrdiff_t>(details),
+                   '\n') <= 25);
   const auto one = desk(app::compare_command, app::CompareArguments{records(desk, {slow})});
   CHECK(one.exit == Exit::usage);
 }

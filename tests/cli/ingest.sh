@@ -65,7 +65,7 @@ if command -v gzip >/dev/null; then
   has "$err" 'compressed (gzip): gzip cannot be started here' 'it says so'
 fi
 
-# Values that a log omits are marked as assumed wherever they are shown.
+# Values that a log omits stay empty; those that its framework implies are marked as assumed.
 cat >trainer.out <<'LOG'
 ***** Running training *****
   Instantaneous batch size per device = 4
@@ -76,10 +76,17 @@ cat >trainer.out <<'LOG'
 {'train_runtime': 100.0, 'train_samples_per_second': 6.4, 'train_steps_per_second': 0.2, 'epoch': 1.0}
 LOG
 orch ingest trainer.out
-has "$out" 'ddp*' 'an assumed strategy has a star'
-has "$out" 'Assumed (*)' 'and is named'
+lacks "$out" 'ddp' 'a Trainer that names no strategy has none'
 orch ingest trainer.out --set framework=fsdp
+has "$out" 'fsdp' 'what a person says of it counts'
 lacks "$out" 'fsdp*' 'what a person said is not assumed'
+printf 'Num_devices: 8, shape (8,)\n' >devices.out
+for i in 1 2 3 4; do
+  echo "completed step: $i, seconds: 2.00$i, TFLOP/s/device: 150.5, loss: 9.$i"
+done >>devices.out
+orch ingest devices.out
+has "$out" '1*' 'an assumed layout has a star'
+has "$out" 'Assumed (*)' 'and is named'
 
 # Values of --set are checked: the GPU and the number format must be known.
 orch ingest trainer.out --set gpu=zz --set dtype=zz

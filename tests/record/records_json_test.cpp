@@ -18,6 +18,7 @@ Record full() {
   record.set("strategy", std::string("megatron"));
   record.set("flash_attention", false, true);
   record.set("learning_rate", 1.5e-4);
+  record.arguments = {{"rotary_base", "500000"}, {"swiglu", "True"}};
   record.origin = {"log", "logs/job.out", 3,      99,           "2021-05-26",      1e9, 2e9, "", "",
                    "",    "abc",          "4711", {"r1", "r2"}, {{"torch", "1.8"}}};
   auto& measured = record.measured;
@@ -46,6 +47,7 @@ TEST_CASE("the fields of a run stand beside what was measured of it") {
   CHECK(json.at("schema") == 1);
   const auto& record = json.at("records").at(0);
   CHECK(record.at("tensor_parallel") == 4);
+  CHECK(record.at("arguments").at("swiglu") == "True");
   CHECK(record.at("strategy") == "megatron");
   CHECK(record.at("measured").at("step_seconds") == 129.0);
   CHECK(record.at("measured").at("step_low") == 128.5);
@@ -63,6 +65,7 @@ TEST_CASE("records come back from their JSON as they were") {
   CHECK(records_json(*back) == text);
   const auto& record = back->front();
   CHECK(record.fields == full().fields);
+  CHECK(record.arguments == full().arguments);
   CHECK(record.failure == Failure::gpu_memory);
   CHECK(record.measured.losses.size() == 2);
   REQUIRE(record.measured.step_times.size() == 2);

@@ -116,6 +116,7 @@ record::Record conclude(const Run& run, const TimerGroups& timers, const std::st
     record.notes = with(record.notes, words);
   }
   for (const auto& [name, value] : run.more) record.set(name, value_of(value));
+  record.arguments.assign(run.arguments.begin(), run.arguments.end());
   if (const auto padded = run.settings.whole(Target::vocab_padded))
     record.set("padded_vocab", *padded);
   doubt_world_sizes(run, record);

@@ -52,7 +52,7 @@ void infer(Record& record, std::string_view column) {
 }
 
 // By which of our names the run's frameworks go together.
-std::string framework_of(const Run& run, Record& record) {
+std::string framework_of(const Run& run, const Record& record) {
   const auto has = [&](const char* name) { return run.frameworks.contains(name); };
   const std::string tail = record.whole("zero_stage") == 3 ? "-zero3" : "";
   // Several may say something of themselves; whose steps they are is no question.
@@ -61,13 +61,8 @@ std::string framework_of(const Run& run, Record& record) {
     return steps;
   if (has("megatron")) return has("deepspeed") ? "megatron-deepspeed" + tail : "megatron";
   if (has("deepspeed")) return has("huggingface") ? "hf-deepspeed" + tail : "deepspeed";
-  if (has("huggingface")) {
-    if (run.settings.flag(Target::fsdp).value_or(false)) return "fsdp";
-    infer(record, "framework");
-    record.assumptions.emplace_back(
-        "framework ddp: a Trainer that names neither DeepSpeed nor FSDP");
-    return "ddp";
-  }
+  if (has("huggingface"))
+    return run.settings.flag(Target::fsdp).value_or(false) ? "fsdp" : "huggingface";
   return run.frameworks.empty() ? "" : *run.frameworks.begin();
 }
 
@@ -180,9 +175,13 @@ std::optional<double> summed_params(const Run& run, const Record& record) {
 }
 
 // "0.12" billion may be 124 million: what the ranks say is more exact, where it may be the same.
+// Tensor parallelism repeats the norms on every rank. A rank of experts prints only its own, so its
+// sum differs by more.
 bool is_rounded(double params, double exact) {
+  constexpr double kHalf = 6e6, kNorms = 0.002;
   const double hundredths = params / 1e7;
-  return std::abs(hundredths - std::round(hundredths)) < 1e-6 && std::abs(exact - params) < 6e6;
+  return std::abs(hundredths - std::round(hundredths)) < 1e-6 &&
+         std::abs(exact - params) < std::max(kHalf, kNorms * params);
 }
 
 void fill_params(const Run& run, Record& record) {

@@ -216,17 +216,17 @@ void fill_hours(const Run& run, Record& record) {
 void fill_end(const Run& run, record::Record& record) {
   const auto& measured = record.measured;
   const bool all_done = measured.steps_planned > 0 && measured.steps >= measured.steps_planned;
-  if (run.finished || (all_done && !run.sign.is_there())) {
-    record.state = record::State::finished;
-    record.reason = run.finished
-                        ? run.end_words
-                        : fmt::format("step {} of {}", measured.steps, measured.steps_planned);
-    return;
-  }
   if (run.sign.is_there()) {
     record.state = run.sign.cancelled ? record::State::cancelled : record::State::failed;
     record.failure = run.sign.failure;
     record.reason = run.sign.words;
+    return;
+  }
+  if (run.finished || all_done) {
+    record.state = record::State::finished;
+    record.reason = run.finished
+                        ? run.end_words
+                        : fmt::format("step {} of {}", measured.steps, measured.steps_planned);
     return;
   }
   if (run.stopped) {

@@ -110,13 +110,38 @@ std::string average_words(const Measurement& out) {
                        : ": the average over the whole run, warm-up included";
 }
 
+// The duration of the training divided by its steps. A rate of samples is less exact, because the
+// last batch of an epoch may be smaller.
+bool from_runtime(const Run& run, Measurement& out) {
+  const auto seconds = total(run, Target::train_runtime);
+  const auto* bar = training_bar(run);
+  const auto said = out.steps_planned > 0 || run.last_step >= 0 ? out.steps_planned : out.steps;
+  const auto last = bar ? bar->last : said;
+  const auto steps = last - std::max<std::int64_t>(0, run.resumed_after);
+  if (!seconds || !(*seconds > 0) || steps <= 0) return false;
+  out.step_seconds = statistics::Interval{*seconds / static_cast<double>(steps), {}, {}, 1};
+  out.step_seconds_from = fmt::format(
+      "{:g} s / {} steps (train_runtime): all of the run, warm-up included", *seconds, steps);
+  return true;
+}
+
+// The time of this much work at a rate that is rounded to thousandths.
+statistics::Interval at_rate(double work, double rate) {
+  constexpr double kHalf = 0.0005, kNegligible = 0.005;
+  statistics::Interval out{work / rate, {}, {}, 1};
+  if (kHalf < kNegligible * rate || rate <= kHalf) return out;
+  out.low = work / (rate + kHalf);
+  out.high = work / (rate - kHalf);
+  return out;
+}
+
 // One value for the whole run, by its rate: how it was computed is said in words.
 bool from_rate(const Run& run, Record& record) {
   auto& out = record.measured;
   const auto rate = total(run, Target::train_samples_per_second);
   const auto batch = record.field_number("global_batch");
   if (rate && *rate > 0 && batch) {
-    out.step_seconds = statistics::Interval{*batch / *rate, {}, {}, 1};
+    out.step_seconds = at_rate(*batch, *rate);
     out.step_seconds_from =
         fmt::format("{:.0f} samples of a step / {:g} samples per second (train_samples_per_second)",
                     *batch, *rate) +
@@ -125,7 +150,7 @@ bool from_rate(const Run& run, Record& record) {
   }
   const auto steps = total(run, Target::train_steps_per_second);
   if (!steps || *steps <= 0) return false;
-  out.step_seconds = statistics::Interval{1 / *steps, {}, {}, 1};
+  out.step_seconds = at_rate(1, *steps);
   out.step_seconds_from =
       fmt::format("1 / {:g} steps per second (train_steps_per_second)", *steps) +
       average_words(out);
@@ -187,7 +212,7 @@ std::vector<std::int64_t> fill_time(const Run& run, Record& record) {
     return std::vector<std::int64_t>();
   };
   if (counted.steps().size() >= kEnough) return from_bar();
-  if (from_rate(run, record)) return {};
+  if (from_runtime(run, out) || from_rate(run, record)) return {};
   const double lines = lines_of_step(run, record);
   if (const auto why = why_durations(run); !why.empty()) {
     out.step_seconds_from =

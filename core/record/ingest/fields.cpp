@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t kMostKeys = 64;  // of a line, to remember
 
 // What stands behind a number up to the next bar: nothing, a unit ("TFLOPS", "ms"), a second number
-// as in "134.5/135.1" and "496.3 (avg 496.1)", or the next record where lines do not end in a bar.
-// If it is anything else, another rank wrote in between, and the number may be half of one.
+// as in "134.5/135.1", "153.8GB/102.2GB" and "496.3 (avg 496.1)", or the next record where lines do
+// not end in a bar. If it is anything else, another rank wrote in between, and the number may be
+// half of one.
 bool may_follow(std::string_view rest, bool bar_at_end) {
   std::size_t at = 0;
   skip_blanks(rest, at);
@@ -24,6 +25,7 @@ bool may_follow(std::string_view rest, bool bar_at_end) {
   while (at < rest.size() &&
          (std::isalpha(static_cast<unsigned char>(rest[at])) != 0 || rest[at] == '/'))
     ++at;
+  if (at > 1 && at < rest.size() && rest[at - 1] == '/' && is_digit(rest[at])) return true;
   skip_blanks(rest, at);
   return at == rest.size() || rest[at] == '|';
 }
@@ -225,6 +227,10 @@ bool FieldsReader::timer(std::string_view text, std::size_t& at, bool whole, Val
 
 void put(const Meaning& meaning, std::string_view value, Values& values) {
   if (!meaning.when.empty() && value != meaning.when) return;
+  if (const auto slash = value.find('/'); meaning.of != Target::count_ && slash != value.npos) {
+    values.read(meaning.of, value.substr(slash + 1));
+    value = value.substr(0, slash);
+  }
   if (meaning.target != Target::count_)
     values.read(meaning.target, value, meaning.scale, meaning.over);
   else if (!meaning.more.empty())

@@ -24,6 +24,10 @@ bool is_key_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
+bool has_any(std::string_view text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const auto& word) { return text.find(word) != text.npos; });
+}
+
 // GPT-NeoX says of each value where it is from: "44..........updated".
 std::string_view without_origin(std::string_view value) {
   for (const std::string_view mark : {"..updated", "..default"}) {
@@ -133,8 +137,8 @@ void Matcher::scan(std::string_view text, const Where& where, bool whole) {
   // A terminal cut the lines, and did so behind a bar. The first one was told without its rest.
   if (!found && before_ >= 0 && FieldsReader::begins_inside(text))
     wraps_[static_cast<std::size_t>(before_)] = true;
-  if (!found && (arguments(text, {}, where) || object(text, where))) return;
-  lines(text.substr(at), where);
+  if (found || !(arguments(text, {}, where) || object(text, where))) lines(text.substr(at), where);
+  nesting_.take(text);
 }
 
 std::size_t Matcher::fields_at(std::string_view text, const Where& where, bool whole) {
@@ -241,7 +245,7 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Wh
   }
   std::string_view key, value;
   if (!split_argument(text, key, value)) return false;
-  bool known = false;
+  bool known = false, said = false;
   for (const auto& rule : patterns_.arguments) {
     const bool fits =
         rule.after.empty() ? before.empty() : before.find(rule.after) != std::string_view::npos;
@@ -252,9 +256,27 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Wh
     put(*meaning, value, values_);
     if (values_.empty()) continue;  // not with this value
     session_.take(rule, values_, where);
+    said = true;
     break;
   }
+  const bool goes_on = argument_line_ + 1 == where.line;
+  if (known || goes_on || text.find(" ..") != text.npos) argument_line_ = where.line;
+  if (!said && before.empty() && argument_line_ == where.line) keep_argument(key, value, where);
   return known;
+}
+
+// The rule belongs to no framework, so the argument does not name one.
+void Matcher::keep_argument(std::string_view key, std::string_view value, const Where& where) {
+  static const Rule kKept = [] {
+    Rule rule;
+    rule.weight = 0;
+    return rule;
+  }();
+  if (!patterns_.keeps_arguments) return;
+  values_.clear();
+  argument_ = "argument_" + std::string(key);
+  values_.more.emplace_back(argument_, value);
+  session_.take(kKept, values_, where);
 }
 
 // A step needs its number and something that is told of it.
@@ -274,7 +296,8 @@ bool Matcher::object(std::string_view text, const Where& where) {
                        [&](const auto& held) { return held.first == name; });
   };
   for (const auto& rule : patterns_.records) {
-    if (rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
+    if (rule.is_table || !std::ranges::all_of(rule.needs, is_there)) continue;
+    if (has_any(text, rule.without)) continue;
     values_.clear();
     for (const auto& [name, value] : named_)
       if (const auto* meaning = meaning_of(rule.keys, name)) put(*meaning, value, values_);
@@ -346,7 +369,7 @@ void Matcher::lines(std::string_view text, const Where& where) {
 
 void Matcher::apply(const LineRule& rule, std::string_view text, const Where& where) {
   const bool outside = section_ != rule.within || where.line > section_line_ + kSectionLines;
-  if (!rule.within.empty() && outside) return;
+  if ((!rule.within.empty() && outside) || has_any(text, rule.without)) return;
   std::size_t from = 0;
   const auto said = said_;  // by the rules before this one, which go first
   // Two records may be on one line.
@@ -357,6 +380,11 @@ void Matcher::apply(const LineRule& rule, std::string_view text, const Where& wh
           &rule, std::string(text), std::string(where.label), std::string(where.stamp), where.line,
           {}};
       return;
+    }
+    const auto begin = rule.regex.match_begin();
+    if (!rule.outside.empty() && nesting_.is_in(text, begin, rule.outside)) {
+      from = std::max(rule.regex.match_end(), begin + 1);
+      continue;
     }
     values_.clear();
     read_match(rule);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/record/ingest/fields.h"
+#include "core/record/ingest/nesting.h"
 #include "core/record/ingest/reader.h"
 #include "core/record/ingest/rules.h"
 #include "core/record/ingest/session.h"
@@ -51,6 +52,8 @@ class Matcher {
   void give_up_held();
   void tell_held(const Held& held);
   bool arguments(std::string_view text, std::string_view before, const Where& where);
+  // Keeps an argument that no rule reads.
+  void keep_argument(std::string_view key, std::string_view value, const Where& where);
   void lines(std::string_view text, const Where& where);
   // A line that is an object, whichever rule is for it; and the first line of a table, and its
   // others.
@@ -77,12 +80,15 @@ class Matcher {
   std::vector<std::uint32_t> hits_;
   std::vector<std::uint64_t> hit_at_;  // of each line rule: the last scan that had its literal
   std::uint64_t scan_ = 0;
-  int records_left_ = 0;  // of the line
-  Values::Mask said_{};   // of the line, by its rules so far
+  int records_left_ = 0;             // of the line
+  std::uint64_t argument_line_ = 0;  // the last line of a dump of arguments
+  std::string argument_;
+  Values::Mask said_{};  // of the line, by its rules so far
   std::vector<record::NamedText> named_;
   std::vector<std::string_view> cells_;
   const RecordRule* table_ = nullptr;    // the log is one
   std::vector<const Meaning*> columns_;  // of it
+  Nesting nesting_;
   std::string section_;
   std::uint64_t section_line_ = 0;
 };

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostRanks = 16'384;
 constexpr std::size_t kMostNames = 200;  // timers, versions, other fields
+constexpr std::size_t kMostArguments = 2000;
 constexpr std::size_t kMostWords = 200;  // characters of a value
 constexpr std::size_t kMostResumes = 1000;
 constexpr std::size_t kMostPeaks = 400;
@@ -24,8 +25,8 @@ constexpr int kSureWeight = 2;  // of settings that are in one framework's words
 constexpr int kKnowsGpus = 5;   // the weight of rules that tell the world size of the program
 
 template <class Map>
-void keep(Map& map, std::string_view name, std::string_view value) {
-  if (map.size() >= kMostNames && map.find(std::string(name)) == map.end()) return;
+void keep(Map& map, std::string_view name, std::string_view value, std::size_t most = kMostNames) {
+  if (map.size() >= most && map.find(std::string(name)) == map.end()) return;
   map[std::string(name)] = printable(value.substr(0, kMostWords));
 }
 
@@ -63,24 +64,38 @@ void note_stamp(std::string_view stamp, Run& run) {
   run.last_stamp = stamp;
 }
 
-// A resumed run may have a clock that begins again. One that was rounded stands still at times: it
-// goes on by what the last digit counts.
-void note_number(double seconds, std::string_view text, std::int64_t step, Run& run) {
+// The value of one unit of the last digit.
+double tick_of_number(std::string_view text) {
   const auto point = text.find('.');
-  double tick = point == text.npos ? 1 : 0;
-  if (point != text.npos && seconds == run.last_number)
-    tick = std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+  return point == text.npos ? 1 : std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+}
+
+// A resumed run may have a clock that begins again. One that was rounded stands still at times: it
+// goes on by its tick.
+void note_number(double seconds, double tick, std::int64_t step, Run& run) {
+  if (tick < 1 && seconds != run.last_number) tick = 0;
   if (seconds < run.last_number) run.watch.start();
   run.last_number = seconds;
   run.numbered.add({step, seconds, run.start_waits});
   run.watch.tell(step, seconds, tick);
 }
 
+// A time of the clock, or one computed from the mean of all steps so far.
+std::optional<double> clock_of(const Values& values, std::int64_t step) {
+  if (values.has(Target::clock)) return values.number(Target::clock);
+  if (!values.has(Target::mean_step_seconds)) return std::nullopt;
+  return values.number(Target::mean_step_seconds) * static_cast<double>(step);
+}
+
 // Dates are read where lines do not say how long their steps took.
 void note_moment(const Values& values, const Where& where, std::int64_t step, Run& run) {
   if (run.start_waits) run.watch.start();
   const auto stamp = values.has(Target::time) ? values.text(Target::time) : where.stamp;
-  if (const auto number = to_number(stamp)) return note_number(*number, stamp, step, run);
+  if (const auto number = to_number(stamp))
+    return note_number(*number, tick_of_number(stamp), step, run);
+  if (const auto seconds = seconds_of_duration(stamp))
+    return note_number(*seconds, tick_of_number(stamp), step, run);
+  if (const auto clock = clock_of(values, step)) return note_number(*clock, 1e-3, step, run);
   note_stamp(stamp.substr(0, kLongestStamp), run);
   if (!stamp.empty()) run.watch.tell(step, seconds_of(stamp), tick_of(stamp));
 }
@@ -240,9 +255,13 @@ void note_rank_pace(const Where& where, std::int64_t step, const Pace& pace, Run
 
 void note_settings(const Rule& rule, const Values& values, Run& run) {
   for (const auto& [name, value] : values.more) {
-    if (value.empty() || value == "None") continue;
+    if (value.empty() || (value == "None" && !name.starts_with("argument_"))) continue;
     if (name.starts_with("quantity_")) {
       if (const auto number = to_number(value)) run.stated[std::string(name.substr(9))] = *number;
+      continue;
+    }
+    if (name.starts_with("argument_")) {
+      keep(run.arguments, name.substr(9), value, kMostArguments);
       continue;
     }
     const bool version = name.starts_with("version_");
@@ -288,13 +307,11 @@ void note_end(const Rule& rule, const Where& where, Run& run) {
     run.sign.note(rule, where.text);
   else if (rule.tells_failure())
     run.after_end = words_of(where.text);
-  // A process that was told to stop ends well, too.
-  if ((rule.finished && !run.stopped) || rule.stopped) {
-    run.finished = run.finished || rule.finished;
-    run.stopped = run.stopped || rule.stopped;
-    run.end_words = words_of(where.text);
-    run.sign = {};
-  }
+  if (!(rule.finished && !run.stopped) && !rule.stopped) return;
+  run.finished = run.finished || rule.finished;
+  run.stopped = run.stopped || rule.stopped;
+  run.end_words = words_of(where.text);
+  if (run.sign.is_taken_back(rule)) run.sign = {};
 }
 
 void note_loss_line(const Rule& rule, const Values& values, const Where& where, Run& run) {

@@ -24,6 +24,9 @@ inline const char* read_number(const char* at, const char* end, double& value) {
 // 1: it is none of these.
 double suffix_factor(std::string_view rest);
 
+// "0:01:02", "2 days, 1:02:03.5" and "1h 2m 3s" in seconds; nothing where it is no length of time.
+std::optional<double> seconds_of_duration(std::string_view text);
+
 // A text that is a number and nothing else; quotes around it and commas between its digits are left
 // out ("7,615,616,512").
 std::optional<double> to_number(std::string_view text);

@@ -25,8 +25,8 @@ const Names kGroups{"compute", "communication", "bubble", "optimizer", "other", 
 
 // The names that every rule may have, and those of its kind.
 Names rule_names(const Names& more) {
-  Names names{"name",    "kind",      "weight",  "begins_run", "finished",
-              "stopped", "cancelled", "failure", "priority",   "assumed"};
+  Names names{"name",      "kind",  "weight",  "begins_run", "finished", "stopped",
+              "cancelled", "exits", "failure", "priority",   "assumed",  "own"};
   names.insert(names.end(), more.begin(), more.end());
   return names;
 }
@@ -177,8 +177,10 @@ class Reader {
     rule.finished = table.flag("finished");
     rule.stopped = table.flag("stopped");
     rule.cancelled = table.flag("cancelled");
+    rule.exits = table.flag("exits");
     rule.priority = table.whole("priority", 10);
     rule.assumed = table.flag("assumed");
+    rule.own = table.flag("own");
     if (const auto kind = table.text("kind"); !kind.empty()) {
       if (const auto found = enum_of<Kind>(kKinds, kind))
         rule.kind = *found;
@@ -266,6 +268,11 @@ class Reader {
     const auto name = key.get_type() == sol::type::string ? key.as<std::string>() : "";
     if (name == "scale") {
       read_scale(held, place + ".scale", meaning);
+    } else if (name == "of") {
+      std::string more;
+      if (!text || !read_target(held.as<std::string>(), place + ".of", meaning.of, more))
+        return error(place + ".of", "not the name of a second number",
+                     "write of = \"steps_planned\"");
     } else if (name == "when") {
       if (!text) return error(place + ".when", type_name(held) + " is not a string", "");
       meaning.when = held.as<std::string>();
@@ -325,16 +332,19 @@ class Reader {
   }
 
   void read_arguments(const CheckedTable& table) {
-    table.check_names(rule_names({"after", "keys"}));
+    table.check_names(rule_names({"after", "keep", "keys"}));
     ArgumentsRule rule;
     read_rule(table, rule);
     rule.after = table.text("after");
+    rule.keep = table.flag("keep");
+    out_.keeps_arguments = out_.keeps_arguments || rule.keep;
     read_keys(table, rule.keys);
     out_.arguments.push_back(std::move(rule));
   }
 
   void read_line(const CheckedTable& table) {
-    table.check_names(rule_names({"has", "match", "scale", "set", "opens", "within", "below"}));
+    table.check_names(rule_names(
+        {"has", "match", "scale", "set", "opens", "within", "outside", "without", "below"}));
     const auto has = table.text("has");
     if (has.size() < 3)
       error(table.below("has"), "shorter than three characters",
@@ -349,6 +359,8 @@ class Reader {
     rule.opens = table.text("opens");
     rule.within = table.text("within");
     read_groups(table, rule);
+    if (table.has("without")) read_names(table, "without", rule.without);
+    if (table.has("outside")) read_names(table, "outside", rule.outside);
     if (table.has("below")) read_keys(table, rule.below, "below");
     if (table.has("set"))
       table.each("set", "set = { dtype = \"bf16\" }",
@@ -360,26 +372,29 @@ class Reader {
   }
 
   void read_record(const CheckedTable& table) {
-    table.check_names(rule_names({"form", "needs", "keys"}));
+    table.check_names(rule_names({"form", "needs", "without", "keys"}));
     RecordRule rule;
     read_rule(table, rule);
     const auto form = table.text("form");
     if (form != "json" && form != "csv")
       error(table.below("form"), fmt::format("no form '{}'", printable(form)), "one of: json, csv");
     rule.is_table = form == "csv";
-    if (table.has("needs")) read_needs(table.get("needs"), table.below("needs"), rule);
+    if (table.has("needs")) read_names(table, "needs", rule.needs);
+    if (table.has("without")) read_names(table, "without", rule.without);
     read_keys(table, rule.keys);
     out_.records.push_back(std::move(rule));
   }
 
-  void read_needs(const sol::object& value, const std::string& place, RecordRule& rule) {
-    constexpr const char* example = "write needs = { \"step\", \"loss\" }";
+  void read_names(const CheckedTable& table, const char* name, Names& out) {
+    const auto value = table.get(name);
+    const auto place = table.below(name);
+    const auto example = fmt::format("write {} = {{ \"step\", \"loss\" }}", name);
     if (value.get_type() != sol::type::table)
       return error(place, type_name(value) + " is not a list", example);
     for (const auto& [key, held] : value.as<sol::table>()) {
       if (held.get_type() != sol::type::string)
         return error(place, type_name(held) + " is not a name", example);
-      rule.needs.push_back(held.as<std::string>());
+      out.push_back(held.as<std::string>());
     }
   }
 

@@ -31,6 +31,7 @@ struct Meaning {
   Target target = Target::count_;  // count_: for `more`, or only for `settings`
   std::string more;
   double scale = 1, over = 1;     // value * scale / over: 0.001 is no number, 1000 is one
+  Target of = Target::count_;     // the second number of "5/100"
   std::string when;               // only where the value is this word
   std::vector<Setting> settings;  // and these are set then
 };
@@ -41,9 +42,11 @@ struct Rule {
   Kind kind = Kind::facts;
   int weight = 1;  // a value is not replaced by one of a lighter rule
   bool begins = false, finished = false, stopped = false, cancelled = false;
+  bool exits = false;  // a process ended with this failure: no later line takes it back
   record::Failure failure = record::Failure::none;
   int priority = 0;      // of the failure: the highest is the reason
   bool assumed = false;  // what it sets is a habit of the framework: nobody said so
+  bool own = false;      // valid only in runs that another line of this framework has named
 
   bool tells_failure() const { return failure != record::Failure::none || cancelled; }
 };
@@ -70,6 +73,7 @@ struct FieldsRule : Rule {
 // `  hidden_size ........ 1024`, or after a mark such as "print]" in the line.
 struct ArgumentsRule : Rule {
   std::string after;
+  bool keep = false;  // keeps arguments without a rule by their names
   Keys keys;
 };
 
@@ -78,8 +82,10 @@ struct LineRule : Rule {
   Regex regex;
   std::vector<std::pair<std::size_t, Meaning>> groups;  // of the expression, by their index
   std::vector<Setting> settings;
-  std::string opens, within;  // a section of a nested dump, for the lines right below
-  Keys below;                 // of lines "key: value" or "key=value" below it, which are indented
+  std::string opens, within;         // a section of a nested dump, for the lines right below
+  std::vector<std::string> outside;  // objects of a dump whose contents the rule ignores
+  std::vector<std::string> without;  // strings that must not be in the line
+  Keys below;  // of lines "key: value" or "key=value" below it, which are indented
 
   explicit LineRule(Regex made) : regex(std::move(made)) {}
 };
@@ -87,7 +93,8 @@ struct LineRule : Rule {
 // A line that is an object, or one of a table whose first line names its columns.
 struct RecordRule : Rule {
   bool is_table = false;
-  std::vector<std::string> needs;  // names that must be there
+  std::vector<std::string> needs;    // names that must be there
+  std::vector<std::string> without;  // strings that must not be in the line
   Keys keys;
 };
 
@@ -138,6 +145,7 @@ struct Patterns::Impl {
   std::vector<LineRule> lines;
   std::vector<RecordRule> records;
   TimerGroups timers;
+  bool keeps_arguments = false;
   std::array<std::vector<std::uint16_t>, 256> fields_by_byte;  // fields rules by their first byte
   Literals literals;  // ids: of a line rule, or kFieldsId + of a fields rule
 

@@ -1,6 +1,7 @@
 #include "core/record/ingest/run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -97,8 +98,18 @@ bool Settings::contradicts(const Settings& other) const {
 }
 
 void Sign::note(const Rule& rule, std::string_view line) {
-  if (!rule.tells_failure() || rule.priority <= priority) return;
-  *this = {rule.failure, rule.cancelled, rule.priority, words_of(line)};
+  using record::Failure;
+  if (!rule.tells_failure()) return;
+  constexpr std::array kMayPass{Failure::none, Failure::bad_exit, Failure::nan};
+  certain = certain || rule.exits || !contains(kMayPass, rule.failure);
+  if (rule.priority <= priority) return;
+  *this = {rule.failure, rule.cancelled, rule.priority, words_of(line), 0, certain};
+}
+
+bool Sign::is_taken_back(const Rule& end) const {
+  using record::Failure;
+  const bool was_told = cancelled || failure == Failure::timeout || failure == Failure::preempted;
+  return was_told || (end.finished && !certain);
 }
 
 void Sign::pass_step() {
@@ -112,8 +123,9 @@ std::string words_of(std::string_view line) {
 }
 
 bool Run::says_anything() const {
-  const bool failed =
-      sign.failure != record::Failure::none && sign.failure != record::Failure::bad_exit;
+  // A traceback may be of any program; it is of a training if another line names a framework.
+  const bool failed = sign.failure != record::Failure::none &&
+                      (sign.failure != record::Failure::bad_exit || !frameworks.empty());
   const bool moved =
       std::any_of(bars.begin(), bars.end(), [](const Bar& bar) { return bar.moves >= 2; });
   return has_steps() || !marks.empty() || failed || moved || losses.last();
@@ -123,6 +135,7 @@ void Run::take_settings(const Run& before) {
   settings = before.settings;
   frameworks = before.frameworks;
   more = before.more;
+  arguments = before.arguments;
   versions = before.versions;
   jobs = before.jobs;
   rank_params = before.rank_params;
@@ -134,6 +147,7 @@ void Run::merge_start(const Run& later) {
   hints.insert(later.hints.begin(), later.hints.end());
   marks.insert(later.marks.begin(), later.marks.end());
   for (const auto& [name, value] : later.more) more[name] = value;
+  for (const auto& [name, value] : later.arguments) arguments[name] = value;
   for (const auto& [name, value] : later.versions) versions[name] = value;
   jobs.insert(later.jobs.begin(), later.jobs.end());
   if (world_sizes.size() < 2)

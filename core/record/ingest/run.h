@@ -54,7 +54,8 @@ struct MemoryKind {
   const char* words;
   bool before_steps;  // also what is told before training begins is a peak of it
 };
-inline constexpr std::array kMemoryKinds{MemoryKind{Target::max_reserved, "max reserved", true},
+inline constexpr std::array kMemoryKinds{MemoryKind{Target::device_memory, "in use", true},
+                                         MemoryKind{Target::max_reserved, "max reserved", true},
                                          MemoryKind{Target::max_cached, "Max_CA", false},
                                          MemoryKind{Target::max_allocated, "max allocated", true},
                                          MemoryKind{Target::max_active, "Max_MA", false}};
@@ -107,8 +108,12 @@ struct Sign {
   int priority = -1;  // -1: there is none
   std::string words;
   int steps_since = 0;
+  bool certain = false;  // ends a program, unlike a traceback that may be a warning
 
   bool is_there() const { return priority >= 0; }
+  // Whether a line about the end of the program takes the failure back. A program that is asked to
+  // stop ends normally; after an error the other ranks still print their last messages.
+  bool is_taken_back(const Rule& end) const;
   void note(const Rule& rule, std::string_view line);  // nothing, where the rule is of no failure
   // A step was done: after some of them it is overcome.
   void pass_step();
@@ -123,6 +128,7 @@ struct Run {
   const Rule* last_rule = nullptr;  // whose framework is among them
   std::set<const Rule*> marks;      // of its beginning
   std::map<std::string, std::string> more, versions;
+  std::map<std::string, std::string> arguments;       // without a rule, by name
   std::map<std::string, double, std::less<>> stated;  // quantities by name, as last told
   std::set<std::string> jobs;
   std::set<std::int64_t> world_sizes;  // of rules that should know

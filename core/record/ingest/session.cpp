@@ -85,6 +85,7 @@ void Session::take(const Rule& rule, const Values& values, const Where& where) {
   if (rule.kind == Kind::none) return;
   if (rule.kind == Kind::step) return take_step(rule, values, where);
   auto& run = rule.kind == Kind::loss ? run_of_step(values) : current();
+  if (rule.own && !run.frameworks.contains(rule.framework)) return;
   note_place(rule, where, run);
   switch (rule.kind) {
     case Kind::loss:

@@ -30,8 +30,10 @@ namespace orch::ingest {
   X(step) X(step_seconds) X(samples) X(tokens) X(loss) X(samples_per_second)                      \
   X(samples_per_second_per_gpu) X(tokens_per_second) X(tokens_per_second_per_gpu)                 \
   X(steps_per_second) X(tflops) X(skipped) X(nan) X(epoch) X(micro_step) X(micro_seconds)         \
+  X(clock) X(mean_step_seconds)                                                                   \
   /* of a rank */                                                                                 \
   X(rank) X(max_reserved) X(max_allocated) X(max_cached) X(max_active) X(host_memory)             \
+  X(device_memory)                                                                                \
   X(tensor_rank) X(pipeline_rank) X(rank_params)                                                  \
   /* of a timer */                                                                                \
   X(timer) X(timer_seconds)                                                                       \

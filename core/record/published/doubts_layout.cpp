@@ -150,6 +150,12 @@ std::optional<double> least_activations(const Record& row) {
   return bytes / kGiB;
 }
 
+// A log whose model is dense says its size in two ways.
+double far_more(const Record& row) {
+  constexpr double kTwice = 2;
+  return row.origin.kind == "log" && row.whole("experts").value_or(1) <= 1 ? kTwice : kFarMore;
+}
+
 bool says_size(const Record& row) {
   return row.field_number("params").value_or(0) > 0 && row.whole("layers") && row.whole("hidden");
 }
@@ -201,7 +207,7 @@ void doubt_sizes(Inquiry& inquiry) {
     const double layers = params_by_count(row).front(), most = params_by_count(row).back();
     const double said = *row.field_number("params");
     if (like_gpt ? row.whole("vocab") || layers > said
-                 : kFarLess * layers > said || said > kFarMore * most)
+                 : kFarLess * layers > said || said > far_more(row) * most)
       add_size(inquiry, i);
   }
 }

@@ -185,7 +185,7 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
       if (differing && is_on(difference.effect, aspect)) out.circumstances.push_back(field);
     } else if (differing && difference.follows[group].empty()) {
       if (explains(all, difference, group, aspect)) out.causes.push_back(field);
-    } else if (difference.standings[group] == Standing::one_sided &&
+    } else if (difference.standings[group] == Standing::one_sided && !difference.argument &&
                is_on(difference.effect, aspect) && !(plan::is_of_model(field) && model_differs)) {
       out.unsaid.push_back(field);
     }

@@ -1,6 +1,7 @@
 #include "core/show/compare/compare.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/base/text.h"
@@ -192,6 +193,16 @@ std::vector<std::pair<std::string, record::Doubt>> doubts_of(const std::vector<C
   return out;
 }
 
+// Settings, then what else programs printed, then circumstances.
+std::vector<Difference> all_differences(const std::vector<Cohort>& groups) {
+  auto out = differences_of(groups);
+  auto arguments = argument_differences(groups);
+  const auto settings = std::ranges::find_if(out, &Difference::circumstance);
+  out.insert(settings, std::make_move_iterator(arguments.begin()),
+             std::make_move_iterator(arguments.end()));
+  return out;
+}
+
 }  // namespace
 
 Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& options) {
@@ -206,7 +217,7 @@ Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& opt
     groups[i].kind = out.groups.back().kind;
   }
   if (options.same_size) out.sizing = same_size(groups);
-  out.differences = differences_of(groups);
+  out.differences = all_differences(groups);
   find_followers(out.differences, groups.size());
   out.metrics = metrics_of(groups, out.sizing);
   for (std::size_t i = 1; i < groups.size(); ++i) {

@@ -87,6 +87,7 @@ std::string_view name(Standing standing);
 struct Difference {
   std::string field;
   bool circumstance = false;                      // date, commit, nodes: not a setting
+  bool argument = false;                          // of a program: orch has no name for it
   plan::Changes effect;                           // what it can change
   std::vector<Said> said;                         // by group
   std::vector<Standing> standings;                // of each group to the first one

@@ -62,12 +62,24 @@ bool same_times(const Record& a, const Record& b) {
 
 bool is_log(const Record& record) { return record.origin.kind == "log"; }
 
+// A copy of a log that has one time for all of its steps: the same numbers in the same lines.
+bool same_lines(const Record& a, const Record& b) {
+  const auto same_point = [](const record::LossPoint& one, const record::LossPoint& other) {
+    return one.step == other.step && one.loss == other.loss;
+  };
+  return is_log(a) && is_log(b) && a.measured.step_seconds && a.measured.step_times.empty() &&
+         a.origin.last_line > 0 && same_numbers(a, b) &&
+         a.origin.first_line == b.origin.first_line && a.origin.last_line == b.origin.last_line &&
+         std::ranges::equal(a.measured.losses, b.measured.losses, same_point);
+}
+
 }  // namespace
 
 Shared shared(const Record& a, const Record& b) {
   if (is_one(a, b)) return Shared::record;
   if (same_numbers(a, b) && (same_start(a, b) || is_printed_again(a) || is_printed_again(b)))
     return Shared::copy;
+  if (same_lines(a, b)) return Shared::copy;
   if (!is_log(a) || !is_log(b) || contradict(a, b) || !same_times(a, b)) return Shared::nothing;
   return a.measured.steps == b.measured.steps ? Shared::copy : Shared::part;
 }

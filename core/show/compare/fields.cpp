@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/plan/vocabulary.h"
@@ -97,6 +99,39 @@ Reading read_field(const Record& record, const std::string& name) {
   return {};
 }
 
+// By their names: where files are, what is printed and who is who changes nothing, and what only
+// the optimizer, the data or the schedule see changes the loss.
+Changes effect_of_argument(std::string_view name) {
+  if (const auto* term = plan::find_term(name)) return term->changes;
+  constexpr std::array kPlaces{"_path", "_dir", "_file", "_name", "_port", "_addr", "_project"};
+  constexpr std::array kTalk{"save",  "load", "log_",       "tensorboard", "wandb",
+                             "exit_", "rank", "local_rank", "timing_",     "eval_"};
+  constexpr std::array kLearning{"adam_", "lr_",        "min_lr", "weight_decay", "seed",
+                                 "data_", "train_data", "split",  "init_method",  "clip_grad"};
+  const auto begins = [&](const char* word) { return name.starts_with(word); };
+  if (std::ranges::any_of(kLearning, begins)) return kLoss;
+  if (std::ranges::any_of(kTalk, begins)) return kNothing;
+  const bool is_place =
+      std::ranges::any_of(kPlaces, [&](const char* word) { return name.ends_with(word); });
+  return is_place ? kNothing : kAll;
+}
+
+// In the order of their names.
+std::set<std::string> argument_names(const std::vector<Cohort>& groups) {
+  std::set<std::string> names;
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& [name, value] : record->arguments)
+        if (record->field(name) == nullptr) names.insert(name);
+  return names;
+}
+
+Reading read_argument(const Record& record, const std::string& name) {
+  for (const auto& [held, value] : record.arguments)
+    if (held == name) return {value};
+  return {};
+}
+
 // Those that people look at first, then the others as they come.
 std::vector<std::string> all_names(const std::vector<Cohort>& groups) {
   auto names = record::field_names();
@@ -183,6 +218,20 @@ std::vector<Difference> differences_of(const std::vector<Cohort>& groups) {
     auto found = look(groups, name, read);
     found.circumstance = true;
     found.effect = effect;
+    if (is_difference(found)) out.push_back(std::move(found));
+  }
+  return out;
+}
+
+std::vector<Difference> argument_differences(const std::vector<Cohort>& groups) {
+  std::vector<Difference> out;
+  const auto prints = [](const Record& r) { return !r.arguments.empty(); };
+  if (!std::ranges::all_of(groups, [&](const auto& group) { return group.any(prints); }))
+    return out;
+  for (const auto& name : argument_names(groups)) {
+    auto found = look(groups, name, [&](const Record& r) { return read_argument(r, name); });
+    found.argument = true;
+    found.effect = effect_of_argument(name);
     if (is_difference(found)) out.push_back(std::move(found));
   }
   return out;

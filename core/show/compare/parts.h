@@ -24,6 +24,9 @@ Sizing same_size(const std::vector<Cohort>& groups);
 // said and the same.
 std::vector<Difference> differences_of(const std::vector<Cohort>& groups);
 
+// What else of their settings the programs of all groups printed, where it is not the same.
+std::vector<Difference> argument_differences(const std::vector<Cohort>& groups);
+
 // Fields in which the records of a group differ; an assumed value is a value.
 std::vector<std::string> varying_fields(const Cohort& group);
 

@@ -38,6 +38,10 @@ std::string of_table(const record::Record& record, const std::string& name) {
 std::string of_measurement(const record::Measurement& measured, const std::string& name) {
   if (name == "step_seconds")
     return measured.step_seconds ? fmt::format("{}", measured.step_seconds->value) : "-";
+  if (name == "step_seconds_low")
+    return shown(measured.step_seconds ? measured.step_seconds->low : std::nullopt);
+  if (name == "step_seconds_high")
+    return shown(measured.step_seconds ? measured.step_seconds->high : std::nullopt);
   if (name == "step_seconds_n") return fmt::format("{}", measured.step_seconds->n);
   if (name == "step_seconds_from") return shown(measured.step_seconds_from);
   if (name == "step_times") return shown(measured.step_times);
@@ -82,7 +86,7 @@ std::string of_record(const record::Record& record, const std::string& name) {
   return "";
 }
 
-// "time NAME" of the items, "more NAME" and "version NAME".
+// "time NAME" of the items, "more NAME", "argument NAME" and "version NAME".
 std::string of_list(const record::Record& found, const std::string& kind, std::string& rest) {
   const auto end = rest.find(' ');
   const auto wanted = rest.substr(0, end);
@@ -90,6 +94,8 @@ std::string of_list(const record::Record& found, const std::string& kind, std::s
   for (const auto& item : found.measured.time_items)
     if (kind == "time" && item.name == wanted)
       return fmt::format("{} {:.9g}", item.kind, item.amount);
+  for (const auto& [name, value] : found.arguments)
+    if (kind == "argument" && name == wanted) return value;
   for (const auto& field : found.fields)
     if (kind == "more" && field.name == wanted) return record::text(field.value);
   for (const auto& [name, version] : found.origin.versions)
@@ -110,7 +116,7 @@ void check_fact(const record::Record& found, const std::string& line) {
   const auto name = line.substr(0, end);
   auto expected = line.substr(end + 1);
   std::string told;
-  if (name == "time" || name == "more" || name == "version") {
+  if (name == "time" || name == "more" || name == "version" || name == "argument") {
     told = of_list(found, name, expected);
   } else {
     told = of_table(found, name);

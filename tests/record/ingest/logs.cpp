@@ -10,8 +10,9 @@ namespace orch::ingest {
 Patterns shipped(const std::vector<fs::path>& others) {
   std::vector<fs::path> files;
   for (const auto* name :
-       {"any", "slurm", "cuda", "composer", "deepspeed", "huggingface", "litgpt", "llmc", "maxtext",
-        "megatron", "nanogpt", "nanotron", "nemo", "olmo", "orch", "torchtitan"})
+       {"any",         "slurm",  "cuda", "colossalai", "composer",   "deepspeed", "fairseq",
+        "huggingface", "litgpt", "llmc", "maxtext",    "megatron",   "mlperf",    "nanogpt",
+        "nanotron",    "nemo",   "olmo", "orch",       "torchtitan", "torchtune", "verl"})
     files.push_back(fs::path(ORCH_SOURCE_DIR) / "templates/logs" / (std::string(name) + ".lua"));
   files.insert(files.end(), others.begin(), others.end());
   auto patterns = Patterns::load(files);

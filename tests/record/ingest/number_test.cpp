@@ -65,6 +65,17 @@ TEST_CASE("NaN and infinity are numbers too", "[ingest][number]") {
   CHECK(read("1e-999", used) == 0);
 }
 
+TEST_CASE("a length of time is one with colons or with units", "[ingest][number]") {
+  CHECK(seconds_of_duration("0:01:02") == 62);
+  CHECK(seconds_of_duration("01:02") == 62);
+  CHECK(seconds_of_duration("2 days, 1:02:03.5") == 2 * 86400 + 3723.5);
+  CHECK(seconds_of_duration("1d 2h 3m 4s") == 86400 + 7384);
+  CHECK(seconds_of_duration("31s") == 31);
+  for (const auto* text :
+       {"", "7", "2024-05-01 12:00:00", "12:", "1h 2x", "5 s 3", "1:2 h", "-1:02"})
+    CHECK_FALSE(seconds_of_duration(text));
+}
+
 TEST_CASE("a string is a number with commas and quotes, or it is none", "[ingest][number]") {
   CHECK(to_number("7,615,616,512") == 7615616512.0);
   CHECK(to_number(" '3.25' ") == 3.25);

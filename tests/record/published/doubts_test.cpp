@@ -66,6 +66,22 @@ TEST_CASE("ranks that are not GPUs are told with what would fit", "[measured][do
   CHECK(of(row).front().field == "tensor_parallel, pipeline_parallel, data_parallel, gpus");
 }
 
+TEST_CASE("a log whose size is told in two ways that are far apart is doubted",
+          "[measured][doubts]") {
+  Record log;
+  log.origin.kind = "log";
+  log.set("layers", std::int64_t{27});
+  log.set("hidden", std::int64_t{1152});
+  log.set("vocab", std::int64_t{262144});
+  log.set("params", 25.8e9);
+  CHECK(words(log).starts_with("size: 27 layers of width 1152 are 0.4B parameters"));
+  log.set("params", 0.74e9);
+  CHECK(words(log).empty());
+  log.set("params", 25.8e9);
+  log.set("experts", std::int64_t{128});  // of which a token sees a few
+  CHECK(words(log).empty());
+}
+
 TEST_CASE("nodes have to hold the GPUs, the last one not all of it", "[measured][doubts]") {
   auto row = test::row();
   cell(row, "nodes") = 47;

@@ -20,6 +20,26 @@ TEST_CASE("one independent difference is named as the only one", "[compare]") {
   CHECK(causes_text(*c) == "The only difference that can explain it: zero_stage 1 → 3.");
 }
 
+TEST_CASE("what programs print of themselves comes after what orch knows", "[compare]") {
+  auto a = run("a", 10), b = run("b", 12);
+  b.set("zero_stage", whole(3));
+  a.arguments = {{"overlap_grad_reduce", "False"}, {"save", "/one"}, {"swiglu", "True"}};
+  b.arguments = {{"new_here", "1"}, {"overlap_grad_reduce", "True"}, {"save", "/two"}};
+  const auto c = compare({group("A", a), group("B", b)});
+  CHECK(named_causes(*c) == Names{"zero_stage", "overlap_grad_reduce"});
+  CHECK(explanation(*c, Aspect::speed)->unsaid.empty());
+  CHECK(
+      causes_text(*c) ==
+      "2 differences can explain it, and this comparison cannot tell which: zero_stage 1 → 3; and "
+      "1 more argument (see Settings that differ).");
+  REQUIRE(difference(*c, "save") != nullptr);
+  CHECK_FALSE(difference(*c, "save")->effect.any());
+  CHECK(difference(*c, "swiglu")->standings[1] == Standing::one_sided);
+  // A program that prints none says nothing of them.
+  b.arguments.clear();
+  CHECK(difference(*compare({group("A", a), group("B", b)}), "swiglu") == nullptr);
+}
+
 TEST_CASE("what follows from other fields does not count twice", "[compare]") {
   const auto a = run("a", 10);
   auto b = run("b", 6);

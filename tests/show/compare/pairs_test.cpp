@@ -191,6 +191,18 @@ TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
   CHECK(against(part).against[0].shared == Shared::part);
   CHECK(against(repeat).against[0].shared == Shared::nothing);
   CHECK(has(answer(against(part)), "b and a are one run: one log is a part of the other."));
+  // One time for all steps: a copy has it in the same lines.
+  auto mean = log_of("mean.out", {});
+  mean.measured.step_seconds = statistics::Interval{2.5, {}, {}, 1};
+  mean.origin.first_line = 3, mean.origin.last_line = 40;
+  auto copied = mean, repeated = mean;
+  copied.id = "copied.out", repeated.id = "repeated.out";
+  repeated.measured.step_seconds->value = 2.5004;
+  const auto against_mean = [&](const record::Record& other) {
+    return compare({group("a", mean), group("b", other)})->against[0].shared;
+  };
+  CHECK(against_mean(copied) == Shared::copy);
+  CHECK(against_mean(repeated) == Shared::nothing);
   // Within a group the whole stands for its part.
   const auto c = *compare({{"A", {&part, &whole_log}}, {"B", {&repeat}}});
   CHECK(c.groups[0].ids == std::vector<std::string>{"a.out"});
