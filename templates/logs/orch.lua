@@ -2,7 +2,7 @@
 
 local lines = {
   { name = "start", has = "orch run | strategy: ", begins_run = true, weight = 10,
-    match = [[\borch run \| strategy: (?<framework>\w+) \| ranks: (?<gpus>\d+) \| device: (?<gpu>[^|]+?) ]]
+    match = [[\borch run \| strategy: (?<framework>\w+) \| ranks: (?<gpus>\d+) \| device: (?:cpu|(?<gpu>[^|]+?)) ]]
       .. [[\| layers: (?<layers>\d+) \| hidden: (?<hidden>\d+) \| heads: (?<heads>\d+) \| seq: (?<seq>\d+) ]]
       .. [[\| vocab: (?<vocab>\d+) \| parameters: (?<params>\d+) \| micro_batch: (?<mbs>\d+) ]]
       .. [[\| global_batch: (?<gbs>\d+)]] },
