@@ -9,19 +9,19 @@
 #include "core/base/files.h"
 
 // An empty folder, removed after its test.
-class Place {
+class TestFolder {
  public:
-  Place() {
+  TestFolder() {
     std::string pattern = (orch::fs::temp_directory_path() / "orch-test-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
     root_ = pattern;
   }
-  ~Place() {
+  ~TestFolder() {
     std::error_code ignored;
     orch::fs::remove_all(root_, ignored);
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
   const orch::fs::path& root() const { return root_; }
 
   // Writes a file, and creates the folders above it.

@@ -33,7 +33,7 @@ std::string error_name(int rank, const std::string& parameter) {
 
 }  // namespace
 
-Engine::Engine(const plan::Run& config, World& world, Profile& profile)
+DdpEngine::DdpEngine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       world_(world),
       profile_(profile),
@@ -50,7 +50,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
 }
 
 // Returns this rank's share of the mean loss.
-at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
+at::Tensor DdpEngine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
   parameters_.zero_gradients();
@@ -67,18 +67,18 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
 }
 
 // PowerSGD's remaining errors are in units of the loss scale.
-void Engine::rescale_errors(double ratio) {
+void DdpEngine::rescale_errors(double ratio) {
   for (const auto& state : reducer_.states())
     if (state.kind == "error") state.tensor.mul_(ratio);
 }
 
-StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+StepResult DdpEngine::step(const StepBatch& batch, const data::Dataset& dataset) {
   const auto loss = forward_backward(batch, dataset);
   Profile::Scope scope(&profile_, "optimizer");
   return update_.apply(batch, replicas_.agree(loss, batch.stop));
 }
 
-double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
+double DdpEngine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
   // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   const auto rounds = count / (world_.size() * config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
@@ -88,7 +88,7 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
   return replicas_.total(loss);
 }
 
-checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+checkpoint::SavedState DdpEngine::save(checkpoint::CheckpointFacts& facts) {
   auto saved = replicas_.save(update_.save(facts));
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
@@ -100,15 +100,15 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   return saved;
 }
 
-void Engine::load(const checkpoint::Reader& from, Load what) {
+void DdpEngine::load(const checkpoint::CheckpointReader& from, LoadScope what) {
   update_.load(from, what);
-  if (what == Load::all) load_powersgd(from);
+  if (what == LoadScope::all) load_powersgd(from);
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: the mean over
 // ranks, which is still to be added to the weights, stays the same; in fp16 in units of this
 // layout's scale.
-void Engine::load_powersgd(const checkpoint::Reader& from) {
+void DdpEngine::load_powersgd(const checkpoint::CheckpointReader& from) {
   const auto before = from.facts().ranks;
   const bool same = before == world_.size();
   const bool by_layout =
@@ -135,7 +135,7 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
   }
 }
 
-std::map<std::string, std::string> Engine::effective() const {
+std::map<std::string, std::string> DdpEngine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"compression", world_.size() > 1 ? settings.compression(config_) : "none"},
           {"dtype", settings.dtype(config_)},
@@ -146,7 +146,7 @@ std::map<std::string, std::string> Engine::effective() const {
           {"data_parallel", std::to_string(world_.size())}};
 }
 
-std::map<std::string, double> Engine::memory_items() const {
+std::map<std::string, double> DdpEngine::memory_items() const {
   auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());

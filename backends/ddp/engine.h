@@ -13,21 +13,21 @@
 namespace orch::ddp {
 
 // Data parallelism: the whole model on every rank, gradients averaged once per step.
-class Engine : public train::Engine {
+class DdpEngine : public train::Engine {
  public:
   // All must outlive the engine. Weights are random until load() replaces them.
-  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
+  DdpEngine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
-  checkpoint::Saved save(checkpoint::Facts& facts) override;
-  void load(const checkpoint::Reader& from, train::Load what) override;
+  checkpoint::SavedState save(checkpoint::CheckpointFacts& facts) override;
+  void load(const checkpoint::CheckpointReader& from, train::LoadScope what) override;
   std::map<std::string, std::string> effective() const override;
   std::map<std::string, double> memory_items() const override;
 
  private:
   at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
-  void load_powersgd(const checkpoint::Reader& from);
+  void load_powersgd(const checkpoint::CheckpointReader& from);
   void rescale_errors(double ratio);
 
   const plan::Run config_;

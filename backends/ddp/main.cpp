@@ -1,4 +1,6 @@
 #include "backends/ddp/engine.h"
 #include "backends/runtime/loop/trainer_main.h"
 
-int main(int argc, char** argv) { return orch::train::trainer_main<orch::ddp::Engine>(argc, argv); }
+int main(int argc, char** argv) {
+  return orch::train::trainer_main<orch::ddp::DdpEngine>(argc, argv);
+}

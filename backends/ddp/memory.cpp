@@ -8,7 +8,7 @@ namespace {
 using namespace backend;
 
 // Error feedback stores what compression lost, for every compressed matrix.
-double compressed_elements(const Setup& setup) {
+double compressed_elements(const DdpSetup& setup) {
   double elements = 0;
   for (const auto& matrix : layer_matrices(setup.model.sizes))
     if (setup.powersgd.compresses(matrix)) elements += setup.model.layers * matrix.elements();
@@ -19,7 +19,7 @@ double compressed_elements(const Setup& setup) {
 
 }  // namespace
 
-void emit_memory(const Setup& setup, WorkSink& sink) {
+void emit_memory(const DdpSetup& setup, WorkSink& sink) {
   const double params = setup.model.params();
   const auto& states = setup.states;
   const auto place = setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE;
@@ -37,7 +37,7 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   // Two buckets are sent at a time, from a copy if compressed.
   const double bytes = std::min(2 * setup.bucket, params * states.gradients);
   sink.memory("communication buffers", 0, 0, bytes,
-              [&] { return say("two buckets = ", Size{bytes}); });
+              [&] { return say("two buckets = ", PrintedBytes{bytes}); });
 }
 
 }  // namespace orch::ddp

@@ -19,7 +19,7 @@ std::vector<Matrix> end_matrices(const plan::Model& model) {
   return all;
 }
 
-Setup::Setup(const backend::RunView& run)
+DdpSetup::DdpSetup(const backend::BackendRun& run)
     : model(backend::transformer(run)), micro_batches(run->accumulate), ranks(run->data_parallel) {
   const auto asked = settings.compression(run);
   powersgd.rank = static_cast<double>(settings.powersgd_rank(run));
@@ -48,8 +48,8 @@ Setup::Setup(const backend::RunView& run)
 }
 
 // The half that orch loads.
-struct Spec final : backend::SetupSpec<Setup> {
-  Spec()
+struct DdpSpec final : backend::SetupSpec<DdpSetup> {
+  DdpSpec()
       : SetupSpec("ddp", "0.1.0", "Replicas of the whole model that average their gradients",
                   {{"ddp", "the whole model on every rank, gradients averaged once per step",
                     settings.all()}}) {}
@@ -57,4 +57,4 @@ struct Spec final : backend::SetupSpec<Setup> {
 
 }  // namespace orch::ddp
 
-ORCH_BACKEND(orch::ddp::Spec)
+ORCH_BACKEND(orch::ddp::DdpSpec)

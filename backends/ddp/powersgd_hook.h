@@ -33,7 +33,8 @@ struct PowerSgdOptions {
 class PowerSgdHook : public train::BucketHook {
  public:
   // All must outlive the hook.
-  PowerSgdHook(train::Parameters& parameters, train::Group& data, const PowerSgdOptions& options)
+  PowerSgdHook(train::Parameters& parameters, train::CommGroup& data,
+               const PowerSgdOptions& options)
       : parameters_(parameters), data_(data), options_(options) {}
 
   void add_bucket(std::size_t first, std::size_t end) override;
@@ -65,7 +66,7 @@ class PowerSgdHook : public train::BucketHook {
     std::vector<at::Tensor> p_BRN, q_BRM;  // the same, batched by shape
     std::vector<at::Tensor> first_q_BRM;
     at::Tensor rest;
-    train::Pending p_sent, q_sent, rest_sent;
+    train::PendingCollective p_sent, q_sent, rest_sent;
   };
 
   Matrix matrix_of(std::size_t parameter) const;
@@ -79,7 +80,7 @@ class PowerSgdHook : public train::BucketHook {
   void decompress(Matrix& matrix);
 
   train::Parameters& parameters_;
-  train::Group& data_;
+  train::CommGroup& data_;
   const PowerSgdOptions options_;
   std::vector<Bucket> buckets_;
 };

@@ -23,7 +23,7 @@ train::ReducerOptions with_type(const train::Parameters& parameters,
   return plain;
 }
 
-std::unique_ptr<train::BucketHook> hook_of(train::Parameters& parameters, train::Group& data,
+std::unique_ptr<train::BucketHook> hook_of(train::Parameters& parameters, train::CommGroup& data,
                                            const CompressingOptions& options) {
   if (options.compression != Compression::powersgd) return {};
   return std::make_unique<PowerSgdHook>(parameters, data, options.powersgd);
@@ -39,7 +39,7 @@ Compression parse_compression(const std::string& name) {
   throw std::invalid_argument("compression '" + name + "': use none, fp16, bf16 or powersgd");
 }
 
-CompressingReducer::CompressingReducer(train::Parameters& parameters, train::Group& data,
+CompressingReducer::CompressingReducer(train::Parameters& parameters, train::CommGroup& data,
                                        const CompressingOptions& options)
     : train::Reducer(parameters, data, buckets_for(parameters, options.buckets),
                      with_type(parameters, options), hook_of(parameters, data, options)) {}

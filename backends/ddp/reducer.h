@@ -18,7 +18,7 @@ struct CompressingOptions : train::ReducerOptions {
 class CompressingReducer : public train::Reducer {
  public:
   // Both must outlive the reducer.
-  CompressingReducer(train::Parameters& parameters, train::Group& data,
+  CompressingReducer(train::Parameters& parameters, train::CommGroup& data,
                      const CompressingOptions& options);
 
   // For checkpoints; see PowerSgdHook::states.

@@ -4,12 +4,12 @@
 
 namespace orch::ddp {
 
-using plan::Choice, plan::Flag, plan::Integer, plan::Real;
+using plan::ChoiceSetting, plan::Flag, plan::Integer, plan::Real;
 
 inline constexpr plan::ParentChoice kPowerSgd{"compression", "powersgd"};
 
-struct Settings : plan::CommonSettings {
-  Choice compression{
+struct DdpSettings : plan::CommonSettings {
+  ChoiceSetting compression{
       "compression", "of gradients on the network", {"none", "fp16", "bf16", "powersgd"}};
   Integer powersgd_rank{"powersgd_rank", "of the factors that are sent", 1, plan::kManyRanks,
                         kPowerSgd};
@@ -20,13 +20,13 @@ struct Settings : plan::CommonSettings {
                                      2,
                                      {0, 1e6},
                                      kPowerSgd};
-  Choice engine{
+  ChoiceSetting engine{
       "engine", "who trains, for the estimate: orch, or PyTorch's DDP", {"orch", "framework"}};
   Real bucket_mb{"bucket_mb", "gradients reduced at a time, in MiB", 25, {0.001, 1e6}};
   Flag overlap{"overlap", "reduce gradients under the last backward", true};
   Flag gradient_as_bucket_view{"gradient_as_bucket_view",
                                "gradients live in the buckets, not beside them", true};
-  Choice dtype{"dtype", "of the matrix products", {"bf16", "fp16", "fp32", "tf32"}};
+  ChoiceSetting dtype{"dtype", "of the matrix products", {"bf16", "fp16", "fp32", "tf32"}};
   Flag master_weights{"master_weights",
                       "fp32 weights, gradients and moments beside the 16-bit weights", true};
 
@@ -48,6 +48,6 @@ struct Settings : plan::CommonSettings {
             cross_entropy};
   }
 };
-inline constexpr Settings settings;
+inline constexpr DdpSettings settings;
 
 }  // namespace orch::ddp

@@ -9,11 +9,11 @@
 namespace orch::ddp {
 
 // A run's settings, read once.
-struct Setup {
-  explicit Setup(const backend::RunView& run);
+struct DdpSetup {
+  explicit DdpSetup(const backend::BackendRun& run);
 
   backend::Transformer model;
-  backend::States states;
+  backend::StateBytes states;
   std::int64_t micro_batches = 1;
   std::int64_t ranks = 1;
   Compression compression = Compression::none;
@@ -24,14 +24,15 @@ struct Setup {
   bool autocast = false;  // fp32 weights with 16-bit copies for the products
   const char* dtype = "bf16";
 
-  backend::Group group() const { return {ranks, 1}; }
+  backend::MeshGroup group() const { return {ranks, 1}; }
   bool sends_half() const {
     return compression == Compression::fp16 || compression == Compression::bf16;
   }
 };
 
-void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
+void check_setup(const backend::BackendRun& run, const DdpSetup& setup,
+                 backend::ProblemSink& problems);
+void emit_work(const DdpSetup& setup, backend::WorkSink& sink);
+void emit_memory(const DdpSetup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::ddp

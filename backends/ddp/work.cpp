@@ -13,16 +13,16 @@ constexpr Passes kStep{0, 0, 0, 1};
 constexpr double kTraffic = 300;     // equivalent bytes per element that PowerSGD compresses
 constexpr double kStillSent = 0.45;  // of DDP's bytes, with PyTorch's hook between 16 A100
 
-void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
+void emit_all_reduce(const DdpSetup& setup, const char* name, double each, double elements,
                      double calls, WorkSink& sink) {
   const double bytes = each * elements;
   sink.op(
       during(collective(name, ORCH_ALL_REDUCE, bytes, setup.group(), calls), kStep, setup.overlap),
-      [&] { return say(each, " B x ", elements, " elements = ", Size{bytes}); });
+      [&] { return say(each, " B x ", elements, " elements = ", PrintedBytes{bytes}); });
 }
 
 // In buckets, the first of which is sent during backward.
-void emit_plain(const Setup& setup, double params, WorkSink& sink) {
+void emit_plain(const DdpSetup& setup, double params, WorkSink& sink) {
   const bool half = setup.sends_half();
   const double each = half ? 2 : setup.states.gradients;
   const double calls = params * setup.states.gradients / setup.bucket;
@@ -30,7 +30,7 @@ void emit_plain(const Setup& setup, double params, WorkSink& sink) {
     // Conversion to 16 bit and back: fp32 read, 16 bit written, and the reverse.
     const double cast = 2 * (setup.states.gradients + 2), bytes = cast * params;
     sink.op(during(moved(ORCH_MEMORY, "gradient casts", bytes), kStep),
-            [&] { return say(cast, " B x ", params, " params = ", Size{bytes}); });
+            [&] { return say(cast, " B x ", params, " params = ", PrintedBytes{bytes}); });
   }
   emit_all_reduce(setup, "gradient all-reduce", each, params, calls, sink);
 }
@@ -39,7 +39,7 @@ void emit_plain(const Setup& setup, double params, WorkSink& sink) {
 // hook reads or writes M 13 times (error added, copy, both products, decompression, new error, copy
 // back) in small kernels, one column after the other: on 8 A100 it took 0.23 ns per element, the
 // time of 300 bytes.
-void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
+void emit_products(const DdpSetup& setup, Matrix matrix, WorkSink& sink) {
   const double rank = setup.powersgd.rank;
   auto products = during(gemm("PowerSGD products", matrix.rows, rank, matrix.columns), kStep);
   products.step = 3;
@@ -49,11 +49,11 @@ void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
   });
   const double bytes = kTraffic * matrix.elements();
   sink.op(during(moved(ORCH_MEMORY, "PowerSGD passes", bytes), kStep),
-          [&] { return say(kTraffic, " B x ", matrix.elements(), " = ", Size{bytes}); });
+          [&] { return say(kTraffic, " B x ", matrix.elements(), " = ", PrintedBytes{bytes}); });
 }
 
 // params: without the gaps between tensors, which are not sent in this case.
-void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
+void emit_powersgd(const DdpSetup& setup, std::span<const Matrix> matrices, double params,
                    WorkSink& sink) {
   double factors = 0, whole = params;
   const double at_least = setup.model.lean ? 0 : kStillSent;
@@ -70,7 +70,7 @@ void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double 
   emit_all_reduce(setup, "uncompressed gradient all-reduce", each, whole, buckets, sink);
 }
 
-void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params,
+void emit_training(const DdpSetup& setup, std::span<const Matrix> matrices, double params,
                    double exact, WorkSink& sink) {
   if (setup.micro_batches > 1) {
     const double each = setup.states.accumulate_traffic();
@@ -90,7 +90,7 @@ void emit_training(const Setup& setup, std::span<const Matrix> matrices, double 
 
 }  // namespace
 
-void emit_work(const Setup& setup, WorkSink& sink) {
+void emit_work(const DdpSetup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   sink.schedule(
       {sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});

@@ -52,7 +52,7 @@ Json measure() {
   at::ones({1}, device).add_(1);
   const double before = bytes_taken(device);
   train::World world(options);
-  Bench bench(world.world(), world.device(), kSecondsEach);
+  TimedDevice bench(world.world(), world.device(), kSecondsEach);
   world.world().all_reduce(at::ones({1024}, world.device())).wait();
   const double after = bytes_taken(device);
   at::mm(at::ones({64, 64}, device), at::ones({64, 64}, device));

@@ -15,16 +15,17 @@ namespace {
 
 namespace ops = train::ops;
 
-at::Tensor random(Bench& bench, std::vector<std::int64_t> sizes, at::ScalarType type = at::kFloat) {
+at::Tensor random(TimedDevice& bench, std::vector<std::int64_t> sizes,
+                  at::ScalarType type = at::kFloat) {
   return at::randn(sizes, at::TensorOptions(at::kFloat).device(bench.device())).to(type);
 }
 
-struct Shape {
+struct OperationShape {
   std::int64_t m, n, k, batch = 1;
 };
 
 // The four products of a layer for this number of tokens, and that of the LM head.
-void add_layer(std::vector<Shape>& shapes, std::int64_t tokens, std::int64_t hidden,
+void add_layer(std::vector<OperationShape>& shapes, std::int64_t tokens, std::int64_t hidden,
                std::int64_t vocab) {
   shapes.push_back({tokens, 3 * hidden, hidden});
   shapes.push_back({tokens, hidden, hidden});
@@ -42,12 +43,12 @@ const char* name(at::ScalarType type) {
   return type == at::kFloat ? "fp32" : type == at::kBFloat16 ? "bf16" : "fp16";
 }
 
-Json row(at::ScalarType type, const Shape& shape, double seconds) {
+Json row(at::ScalarType type, const OperationShape& shape, double seconds) {
   return {{"dtype", name(type)}, {"m", shape.m},         {"n", shape.n},
           {"k", shape.k},        {"batch", shape.batch}, {"seconds", seconds}};
 }
 
-double product_seconds(Bench& bench, at::ScalarType type, const Shape& shape) {
+double product_seconds(TimedDevice& bench, at::ScalarType type, const OperationShape& shape) {
   const auto x = random(bench, {shape.m, shape.k}, type);
   const auto w = random(bench, {shape.n, shape.k}, type);
   auto y = random(bench, {shape.m, shape.n}, type);
@@ -59,7 +60,7 @@ double product_seconds(Bench& bench, at::ScalarType type, const Shape& shape) {
   }) / 3;
 }
 
-double batch_seconds(Bench& bench, at::ScalarType type, const Shape& shape) {
+double batch_seconds(TimedDevice& bench, at::ScalarType type, const OperationShape& shape) {
   const auto a = random(bench, {shape.batch, shape.m, shape.k}, type);
   const auto b = random(bench, {shape.batch, shape.n, shape.k}, type);
   auto c = random(bench, {shape.batch, shape.m, shape.n}, type);
@@ -71,18 +72,18 @@ Json row(const char* op, std::int64_t elements, std::int64_t passes, double seco
       {"op", op}, {"elements", elements}, {"bytes", 4 * passes * elements}, {"seconds", seconds}};
 }
 
-void streams(Json& rows, Bench& bench, std::int64_t elements) {
+void streams(Json& rows, TimedDevice& bench, std::int64_t elements) {
   const auto a = random(bench, {elements}), b = random(bench, {elements});
   rows.push_back(row("copy", elements, 2, bench.seconds_of([&] { a.copy_(b); })));
   rows.push_back(row("add", elements, 3, bench.seconds_of([&] { a.add_(b); })));
 }
 
 // Gradients, weights and two moments are read, and all but the first written.
-void optimizer(Json& rows, Bench& bench, std::int64_t elements) {
+void optimizer(Json& rows, TimedDevice& bench, std::int64_t elements) {
   train::ParameterOptions options;
   options.device = bench.device();
-  train::Parameters parameters({{"weight", {elements / 1024, 1024}, -1, train::Init::normal, true}},
-                               options);
+  train::Parameters parameters(
+      {{"weight", {elements / 1024, 1024}, -1, train::WeightInit::normal, true}}, options);
   const auto adamw = train::make_optimizer("adamw", parameters, {});
   std::int64_t step = 0;
   rows.push_back(
@@ -90,7 +91,7 @@ void optimizer(Json& rows, Bench& bench, std::int64_t elements) {
 }
 
 // Two norms with the residual additions before them, GELU, and the biases' gradients.
-double element_wise_seconds(Bench& bench, const LayerSize& size) {
+double element_wise_seconds(TimedDevice& bench, const LayerSize& size) {
   const auto n = size.tokens(), h = size.hidden;
   const auto x = random(bench, {n, h}), y = random(bench, {n, h});
   const auto wide = random(bench, {n, 4 * h}), qkv = random(bench, {n, 3 * h});
@@ -117,7 +118,7 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
 }
 
 // Attention forward and backward, minus its six products.
-double scores_seconds(Bench& bench, const LayerSize& size) {
+double scores_seconds(TimedDevice& bench, const LayerSize& size) {
   train::AttentionOptions options;
   options.shape = {size.heads, size.heads, size.hidden / size.heads, size.seq};
   options.all_heads = size.heads;
@@ -139,7 +140,7 @@ double scores_seconds(Bench& bench, const LayerSize& size) {
   return std::max(all - products, 0.1 * all);
 }
 
-double cross_entropy_seconds(Bench& bench, const LayerSize& size) {
+double cross_entropy_seconds(TimedDevice& bench, const LayerSize& size) {
   const auto logits = random(bench, {size.tokens(), size.vocab});
   const auto targets =
       at::zeros({size.tokens()}, at::TensorOptions(at::kLong).device(bench.device()));
@@ -148,8 +149,8 @@ double cross_entropy_seconds(Bench& bench, const LayerSize& size) {
 
 }  // namespace
 
-Json products(Bench& bench) {
-  std::vector<Shape> shapes;
+Json products(TimedDevice& bench) {
+  std::vector<OperationShape> shapes;
   add_layer(shapes, 512, 128, 512);
   if (bench.device().is_cuda()) {
     add_layer(shapes, 16384, 1024, 50304);
@@ -166,8 +167,8 @@ Json products(Bench& bench) {
   return rows;
 }
 
-Json attention_products(Bench& bench) {
-  std::vector<Shape> shapes{{128, 128, 32, 16}, {128, 32, 128, 16}, {128, 128, 36, 16}};
+Json attention_products(TimedDevice& bench) {
+  std::vector<OperationShape> shapes{{128, 128, 32, 16}, {128, 32, 128, 16}, {128, 128, 36, 16}};
   if (bench.device().is_cuda())
     shapes.insert(shapes.end(),
                   {{1024, 1024, 64, 256}, {1024, 64, 1024, 256}, {1024, 1024, 68, 256}});
@@ -180,7 +181,7 @@ Json attention_products(Bench& bench) {
   return rows;
 }
 
-int best_threads(Bench& bench) {
+int best_threads(TimedDevice& bench) {
   const int most = at::get_num_threads();
   if (bench.device().is_cuda() || most <= 1) return most;
   int best = most;
@@ -207,7 +208,7 @@ LayerSize layer_size(at::Device device) {
   return {128, 4, 128, 512, 4};
 }
 
-Json passes(Bench& bench, const LayerSize& size) {
+Json passes(TimedDevice& bench, const LayerSize& size) {
   auto rows = Json::array();
   const bool cuda = bench.device().is_cuda();
   streams(rows, bench, std::int64_t{cuda ? 256 : 16} << 20);
@@ -221,7 +222,7 @@ Json passes(Bench& bench, const LayerSize& size) {
   return rows;
 }
 
-Json copies(Bench& bench) {
+Json copies(TimedDevice& bench) {
   auto rows = Json::array();
   if (!bench.device().is_cuda()) return rows;
   for (const std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 20}) {
@@ -237,7 +238,7 @@ Json copies(Bench& bench) {
   return rows;
 }
 
-Json all_reduces(Bench& bench) {
+Json all_reduces(TimedDevice& bench) {
   auto rows = Json::array();
   if (bench.ranks().size() == 1) return rows;
   for (std::int64_t bytes = 4 << 10; bytes <= 64 << 20; bytes *= 4) {
@@ -249,7 +250,7 @@ Json all_reduces(Bench& bench) {
   return rows;
 }
 
-double launch_seconds(Bench& bench) {
+double launch_seconds(TimedDevice& bench) {
   const auto x = random(bench, {1}), y = random(bench, {1});
   return bench.seconds_of([&] { at::add(x, y); });
 }

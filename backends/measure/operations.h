@@ -7,14 +7,14 @@ namespace orch::measure {
 // {"dtype", "m", "n", "k", "seconds"}: the average of [m, k] x [k, n] in the three forms in which
 // training multiplies (forward, for the input's gradient, for the weights'). From products that
 // fill the device to those of a tiny model.
-Json products(Bench& bench);
+Json products(TimedDevice& bench);
 
 // {"dtype", "m", "n", "k", "batch", "seconds"}: batches of small products, as in attention.
-Json attention_products(Bench& bench);
+Json attention_products(TimedDevice& bench);
 
 // The number of threads with which a medium-sized product is fastest, up to those that the rank may
 // use.
-int best_threads(Bench& bench);
+int best_threads(TimedDevice& bench);
 
 // The layer for measuring everything except matrix products: small on the CPU, so that tests are
 // short, and large enough on a GPU to fill it.
@@ -34,15 +34,15 @@ LayerSize layer_size(at::Device device);
 //   scores         its attention without the products
 //   cross entropy  of its tokens
 // The last four are the trainers' own.
-Json passes(Bench& bench, const LayerSize& size);
+Json passes(TimedDevice& bench, const LayerSize& size);
 
 // {"direction", "bytes", "seconds"} between host and device, from pinned memory. Empty on the CPU.
-Json copies(Bench& bench);
+Json copies(TimedDevice& bench);
 
 // {"bytes", "seconds"} of an all-reduce over all ranks, from 4 KiB to 64 MiB. Empty with one rank.
-Json all_reduces(Bench& bench);
+Json all_reduces(TimedDevice& bench);
 
 // Seconds of an empty operation.
-double launch_seconds(Bench& bench);
+double launch_seconds(TimedDevice& bench);
 
 }  // namespace orch::measure

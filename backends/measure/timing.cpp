@@ -49,13 +49,13 @@ std::int64_t calls_per_time(double seconds, at::Device device) {
 
 }  // namespace
 
-double Bench::mean_over_ranks(double seconds) {
+double TimedDevice::mean_over_ranks(double seconds) {
   const auto sum = at::full({1}, seconds, at::TensorOptions(at::kDouble).device(device_));
   ranks_.all_reduce(sum).wait();
   return sum.item<double>() / ranks_.size();
 }
 
-double Bench::seconds_of(const std::function<void()>& call) {
+double TimedDevice::seconds_of(const std::function<void()>& call) {
   const auto clock = clock_for(device_);
   once(call, 2, device_, clock);
   const auto times = calls_per_time(once(call, 1, device_, clock), device_);
@@ -66,7 +66,7 @@ double Bench::seconds_of(const std::function<void()>& call) {
   return mean_over_ranks(usual(std::move(seen)));
 }
 
-double Bench::seconds_together(const std::function<void()>& call) {
+double TimedDevice::seconds_together(const std::function<void()>& call) {
   once(call, 2, device_, CLOCK_MONOTONIC);
   const double first = mean_over_ranks(once(call, 2, device_, CLOCK_MONOTONIC));
   const auto count = std::clamp<std::int64_t>(std::llround(seconds_ / first), 5, 500);

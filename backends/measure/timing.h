@@ -16,14 +16,14 @@ using Json = nlohmann::ordered_json;
 // Measures times while the other ranks do the same, and collects them as JSON objects: {"op":
 // "copy", "bytes": 1024, "seconds": 1e-6}. Times are the mean over the ranks of each rank's lower
 // quartile.
-class Bench {
+class TimedDevice {
  public:
   // seconds: how long to repeat each measurement.
-  Bench(train::Group& ranks, at::Device device, double seconds)
+  TimedDevice(train::CommGroup& ranks, at::Device device, double seconds)
       : ranks_(ranks), device_(device), seconds_(seconds) {}
 
   at::Device device() const { return device_; }
-  train::Group& ranks() const { return ranks_; }
+  train::CommGroup& ranks() const { return ranks_; }
 
   // Must be called for the same work in the same order on every rank.
   double seconds_of(const std::function<void()>& call);
@@ -33,7 +33,7 @@ class Bench {
  private:
   double mean_over_ranks(double seconds);
 
-  train::Group& ranks_;
+  train::CommGroup& ranks_;
   at::Device device_;
   double seconds_;
 };

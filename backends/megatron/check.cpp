@@ -11,7 +11,7 @@ namespace {
 
 using namespace backend;
 
-void check_sequence(const RunView& run, const Setup& setup, Problems& problems) {
+void check_sequence(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   // Our trainer shares the rows of all samples of the micro-batch together; others share positions.
   const bool lean = setup.model.lean;
   const std::int64_t t = run->tensor_parallel,
@@ -28,7 +28,7 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
 }
 
-void check_gathered(const RunView& run, const Setup& setup, Problems& problems) {
+void check_gathered(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   if (!settings.keep_gathered(run)) return;
   if (!setup.engine.takes_keep_gathered)
     problems.reject("keep_gathered", "only nanotron keeps what was gathered for a product",
@@ -38,7 +38,7 @@ void check_gathered(const RunView& run, const Setup& setup, Problems& problems) 
                   "try sequence_parallel = true or keep_gathered = false");
 }
 
-void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
+void check_overlap(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   if (!setup.model.overlap_tensor) return;
   if (!setup.engine.overlaps_tensor)
     problems.reject("overlap_tensor", "only Megatron-LM cuts products to send their parts",
@@ -51,8 +51,8 @@ void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
 
 // The largest stage determines the rate; and while all stages work on a chunk of theirs, so does
 // the largest of these chunks, as long as no micro-batch waits in between.
-void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix,
-                           Problems& problems) {
+void warn_of_uneven_chunks(const MegatronSetup& setup, const std::string& fact,
+                           const std::string& fix, ProblemSink& problems) {
   const auto p = static_cast<double>(setup.pipeline),
              layers = static_cast<double>(setup.partition.layers);
   const auto [fewest, most] = std::minmax_element(setup.uneven.begin(), setup.uneven.end());
@@ -62,15 +62,15 @@ void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const st
     beats += static_cast<double>(*std::max_element(at, at + setup.pipeline));
   const double least = static_cast<double>(largest) * p / layers - 1,
                bound = beats * p / layers - 1;
-  problems.warn(
-      "interleave",
-      say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest,
-          " on the largest stage; ", Percent{least},
-          bound > least ? say(" to ", Percent{bound}) : std::string(), " of the time is lost"),
-      fix);
+  problems.warn("interleave",
+                say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest,
+                    " on the largest stage; ", PrintedPercent{least},
+                    bound > least ? say(" to ", PrintedPercent{bound}) : std::string(),
+                    " of the time is lost"),
+                fix);
 }
 
-void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
+void check_interleave(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (v == 1) return;
   if (p == 1)
@@ -113,7 +113,7 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
     problems.reject("interleave", fact, fix);
 }
 
-void check_filling(const Setup& setup, Problems& problems) {
+void check_filling(const MegatronSetup& setup, ProblemSink& problems) {
   if (!setup.asks_fill_bubbles) return;
   if (setup.pipeline == 1)
     problems.warn("fill_bubbles", "does nothing with pipeline_parallel = 1",
@@ -128,7 +128,7 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
 }
 
 // Checks a layout that was given as a list.
-void check_listed(const Setup& setup, Problems& problems) {
+void check_listed(const MegatronSetup& setup, ProblemSink& problems) {
   const auto& partition = setup.partition;
   const auto listed = static_cast<std::int64_t>(partition.listed.size());
   if (listed == 0)
@@ -149,7 +149,7 @@ void check_listed(const Setup& setup, Problems& problems) {
 }
 
 // Suggests numbers that divide evenly: of stages, if not far fewer, or of layers.
-std::string even_stages(const Partition& partition, std::int64_t p) {
+std::string even_stages(const StagePartition& partition, std::int64_t p) {
   const auto fewer = divisor_below(partition.items(), p);
   const auto layers = round_up(partition.items(), p) - (partition.count_embeddings ? 2 : 0);
   return 2 * fewer < p ? say("try layers = ", layers)
@@ -157,14 +157,14 @@ std::string even_stages(const Partition& partition, std::int64_t p) {
 }
 
 // A stage with the head alone is intended; our trainer does not support one without anything.
-void check_costs(const Setup& setup, Problems& problems) {
+void check_costs(const MegatronSetup& setup, ProblemSink& problems) {
   if (!setup.model.lean) return;
   problems.reject("partition_rule",
                   "'costs' is the rule of nanotron, and engine = 'orch' does not have it",
                   "try partition_rule = 'balanced', or stage_layers");
 }
 
-void check_partition(const Setup& setup, Problems& problems) {
+void check_partition(const MegatronSetup& setup, ProblemSink& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
   if (!setup.stage_layers.empty()) return check_listed(setup, problems);
@@ -195,12 +195,12 @@ void check_partition(const Setup& setup, Problems& problems) {
       "pipeline_parallel",
       say(partition.items(), partition.count_embeddings ? " layers and embeddings" : " layers",
           " on ", p, " stages: ", partition.portion(), " on the largest, ",
-          partition.items_on(p - 1), " on the last; ", Percent{partition.loss()},
+          partition.items_on(p - 1), " on the last; ", PrintedPercent{partition.loss()},
           " of the time is lost"),
       other_fits ? "try stage_partition = 'transformer|embedding'" : even_stages(partition, p));
 }
 
-void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems) {
+void check_vocabulary(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   const auto part = static_cast<std::int64_t>(setup.model.padded_vocab) / setup.tensor;
   if (part % 64 == 0) return;
   problems.warn("vocab_multiple",
@@ -209,9 +209,11 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
                 "try vocab_multiple = 128");
 }
 
-bool problem_with_cuts(const Setup& setup) { return setup.tensor % setup.expert_tensor != 0; }
+bool problem_with_cuts(const MegatronSetup& setup) {
+  return setup.tensor % setup.expert_tensor != 0;
+}
 
-void check_expert_tensor(const RunView& run, const Setup& setup, Problems& problems) {
+void check_expert_tensor(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   const auto& model = run.model();
   const std::int64_t cuts = setup.expert_tensor;
   if (!setup.model.folded()) return;
@@ -243,7 +245,7 @@ void check_expert_tensor(const RunView& run, const Setup& setup, Problems& probl
                     say("try tensor_parallel = ", divisor_below(shared, setup.tensor)));
 }
 
-void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
+void check_experts(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   const std::int64_t e = setup.experts, experts = run.model().experts;
   if (e == 1 && (setup.model.overlap_experts || setup.model.expert_nodes > 0))
     problems.warn(setup.model.overlap_experts ? "overlap_experts" : "expert_dispatch",
@@ -275,7 +277,7 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
+void check_setup(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   check_tensor(run, problems, setup.model.folded());
   check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);

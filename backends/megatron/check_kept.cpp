@@ -9,7 +9,7 @@ namespace {
 
 using namespace backend;
 
-void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
+void check_modules(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   const auto reject = [&](const auto& fact, const char* fix) {
     problems.reject("recompute_modules", fact, fix);
   };
@@ -39,14 +39,14 @@ void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
                   "leave out mlp");
 }
 
-void check_precision(const Setup& setup, Problems& problems) {
+void check_precision(const MegatronSetup& setup, ProblemSink& problems) {
   // This setting has no effect for engines that sum in fp32 anyway.
   if (setup.fp32_accumulate && setup.model.element == 4)
     problems.warn("fp32_accumulate",
                   say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
-                     setup.engine.made == Made::as_asked
+                     setup.engine.made == GradientType::as_asked
                          ? "try fp32_accumulate = true: 2 bytes per parameter more"
                          : "try fp32_accumulate = true: 4 bytes per parameter more",
                      problems);
@@ -65,20 +65,20 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 // The traffic of a stage's weights and gradients: with each micro-batch, and once per step with
 // ZeRO-1.
-void warn_of_traffic(const RunView& run, const Setup& setup, Problems& problems) {
+void warn_of_traffic(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   if (setup.micro_batches == 1 || run->nodes == 1 || setup.tensor * setup.data <= run.domain())
     return;
   const double params = static_cast<double>(setup.partition.largest()) * setup.model.layer_params();
   const double gathers = setup.zero_stage == 3 ? 2 : 0;
   const double moved = params * (gathers * setup.states.weights + setup.gradient_bytes());
   const double once = params * (setup.states.weights + setup.gradient_bytes());
-  problems.warn(
-      "zero_stage",
-      say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved}, " between nodes"),
-      say("if states fit, zero_stage = 1 moves ", Size{once}, " once per step"));
+  problems.warn("zero_stage",
+                say("each of ", setup.micro_batches, " micro-batches moves ", PrintedBytes{moved},
+                    " between nodes"),
+                say("if states fit, zero_stage = 1 moves ", PrintedBytes{once}, " once per step"));
 }
 
-void check_sharding(const RunView& run, const Setup& setup, Problems& problems) {
+void check_sharding(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   if (!setup.scatters_each()) return;
   const auto stage = say("zero_stage = ", setup.zero_stage);
   if (!setup.engine.shards_all)
@@ -107,7 +107,8 @@ void check_sharding(const RunView& run, const Setup& setup, Problems& problems) 
 
 // ---- activations on the host ----
 
-void check_offloaded_modules(const RunView& run, const Setup& setup, Problems& problems) {
+void check_offloaded_modules(const BackendRun& run, const MegatronSetup& setup,
+                             ProblemSink& problems) {
   const auto reject = [&](const auto& fact, const char* fix) {
     problems.reject("offload_modules", fact, fix);
   };
@@ -129,7 +130,7 @@ void check_offloaded_modules(const RunView& run, const Setup& setup, Problems& p
 }
 
 // Checks the offload of whole layers: Megatron Core's cpu_offloading.
-void check_offloaded_layers(const Setup& setup, Problems& problems) {
+void check_offloaded_layers(const MegatronSetup& setup, ProblemSink& problems) {
   const char* modules = "name offload_modules, such as 'core_attn+attn_proj'";
   if (setup.pipeline > 1)
     problems.reject("offload_activations", "Megatron-LM offloads whole layers on one stage only",
@@ -144,7 +145,7 @@ void check_offloaded_layers(const Setup& setup, Problems& problems) {
                     say("try offload_layers = ", setup.partition.layers - 1));
 }
 
-void check_offload(const RunView& run, const Setup& setup, Problems& problems) {
+void check_offload(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   if (!setup.offload_activations) {
     if (!setup.offload_modules.empty() || setup.offload_layers > 0)
       problems.warn(setup.offload_layers > 0 ? "offload_layers" : "offload_modules",
@@ -169,7 +170,7 @@ void check_offload(const RunView& run, const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void check_kept(const RunView& run, const Setup& setup, Problems& problems) {
+void check_kept(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   check_modules(run, setup, problems);
   check_precision(setup, problems);
   check_sharding(run, setup, problems);

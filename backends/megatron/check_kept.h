@@ -5,6 +5,7 @@
 namespace orch::megatron {
 
 // Checks how weights, gradients, the optimizer and activations are stored.
-void check_kept(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
+void check_kept(const backend::BackendRun& run, const MegatronSetup& setup,
+                backend::ProblemSink& problems);
 
 }  // namespace orch::megatron

@@ -30,8 +30,8 @@ bool fills_bubbles(const plan::Run& run) {
   return settings.fill_bubbles.or_default(run) && run.layout.pipeline_parallel > 1;
 }
 
-// Returns the run itself. Throws Failed("bad_exit") with everything that this trainer does not
-// support: orch checks most of that before, but run.json may have been written by hand.
+// Returns the run itself. Throws ClassifiedFailure("bad_exit") with everything that this trainer
+// does not support: orch checks most of that before, but run.json may have been written by hand.
 const plan::Run& checked(const plan::Run& run) {
   const auto ranks = run.layout.tensor_parallel, stages = run.layout.pipeline_parallel;
   const auto chunks = settings.interleave(run);
@@ -59,13 +59,14 @@ const plan::Run& checked(const plan::Run& run) {
     problems.push_back("offload_activations is planned, not trained here");
   if (chunks > 1 && fills_bubbles(run))
     problems.push_back("fill_bubbles does not go with interleave");
-  if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
+  if (!problems.empty())
+    throw ClassifiedFailure("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
   return run;
 }
 
 // Aligned so that every bucket can be divided equally among the replicas, at multiples of 16 bytes.
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
-  const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
+  const ParameterSlice slice{mesh.tensor_rank(), mesh.tensor_size()};
   return lay_out(specs_of(run, mesh.stage()), slice, backend::alignment(mesh.data_size()));
 }
 
@@ -75,7 +76,8 @@ std::string schedule_name(const plan::Run& run) {
   return settings.interleave(run) > 1 ? "interleaved" : "1F1B";
 }
 
-ParameterOptions parameter_options(const plan::Run& run, World& world, std::vector<Range> owned) {
+ParameterOptions parameter_options(const plan::Run& run, World& world,
+                                   std::vector<ElementRange> owned) {
   ParameterOptions options;
   options.dtype = dtype_of(run);
   options.device = world.device();
@@ -114,7 +116,7 @@ std::string dtype_name(const at::Tensor& tensor) {
 
 }  // namespace
 
-Engine::Engine(const plan::Run& config, World& world, Profile& profile)
+MegatronEngine::MegatronEngine(const plan::Run& config, World& world, Profile& profile)
     : config_(checked(config)),
       profile_(profile),
       mesh_(world, config.layout, settings.interleave(config) > 1),
@@ -122,39 +124,40 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       buckets_(buckets_of(layout_of(config, mesh_), 4, kBuckets)),
       parameters_(
           layout_of(config, mesh_),
-          parameter_options(config, world,
-                            sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
-                                     : std::vector<Range>{{0, layout_of(config, mesh_).elements}})),
+          parameter_options(
+              config, world,
+              sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
+                       : std::vector<ElementRange>{{0, layout_of(config, mesh_).elements}})),
       replicas_(mesh_, parameters_, settings.sequence_parallel(config),
                 sharded_ ? &mesh_.data() : nullptr, profile),
       update_(config, parameters_, replicas_.sums()),
       gather_(mesh_.data(), parameters_, update_.optimizer(), buckets_, config.model.layers,
               profile),
-      pipeline_(
-          mesh_,
-          pipeline_options(config, mesh_, profile,
-                           {[this](std::int64_t layer, Way) { gather_.wait_for(layer); }, {}}),
-          spans_of(config, mesh_.stage()), parameters_, &profile),
+      pipeline_(mesh_,
+                pipeline_options(
+                    config, mesh_, profile,
+                    {[this](std::int64_t layer, Direction) { gather_.wait_for(layer); }, {}}),
+                spans_of(config, mesh_.stage()), parameters_, &profile),
       reducer_(parameters_, mesh_.data(), buckets_, reducer_options(config, sharded_)) {
   set_precision(config);
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
 // Every rank of a replica reads its samples itself: the same ones that ddp would assign to it.
-Pipeline::Read Engine::reader(const data::Dataset& dataset, std::int64_t first,
-                              std::int64_t step) const {
+Pipeline::Read MegatronEngine::reader(const data::Dataset& dataset, std::int64_t first,
+                                      std::int64_t step) const {
   return [this, &dataset, first, step](std::int64_t micro, bool with_tokens) {
     return read_batch(dataset, config_, mesh_, first, micro, step, with_tokens);
   };
 }
 
-void Engine::gather_weights(bool overlapped) {
+void MegatronEngine::gather_weights(bool overlapped) {
   if (!sharded_) return;
   gather_.start();
   if (!overlapped) gather_.wait();
 }
 
-StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+StepResult MegatronEngine::step(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   parameters_.zero_gradients();
   reducer_.begin(batch.step, true);
@@ -178,7 +181,8 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   return result;
 }
 
-double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
+double MegatronEngine::evaluate(const data::Dataset& dataset, std::int64_t first,
+                                std::int64_t count) {
   // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   gather_.wait();
   const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
@@ -186,19 +190,19 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
       rounds, 1.0 / static_cast<double>(rounds * mesh_.data_size()), reader(dataset, first, 0)));
 }
 
-checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+checkpoint::SavedState MegatronEngine::save(checkpoint::CheckpointFacts& facts) {
   return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from, Load what) {
+void MegatronEngine::load(const checkpoint::CheckpointReader& from, LoadScope what) {
   update_.load(from, what);
   gather_weights(false);
 }
 
 // The number of gathers that this rank has started depends on the progress of its host.
-void Engine::finish() { gather_.wait(); }
+void MegatronEngine::finish() { gather_.wait(); }
 
-std::map<std::string, std::string> Engine::effective() const {
+std::map<std::string, std::string> MegatronEngine::effective() const {
   const bool sequence = settings.sequence_parallel(config_) && mesh_.tensor_size() > 1;
   return {{"attention", pipeline_.uses_sdpa() ? "fused" : "math"},
           {"data_parallel", std::to_string(mesh_.data_size())},
@@ -217,7 +221,7 @@ std::map<std::string, std::string> Engine::effective() const {
           {"zero_stage", sharded_ ? "1" : "0"}};
 }
 
-std::map<std::string, double> Engine::memory_items() const {
+std::map<std::string, double> MegatronEngine::memory_items() const {
   auto items = update_.memory_items();
   items["activations"] = static_cast<double>(pipeline_.activation_bytes());
   items["logits"] = static_cast<double>(pipeline_.logits_bytes());

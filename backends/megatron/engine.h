@@ -10,15 +10,15 @@
 namespace orch::megatron {
 
 // Tensor, pipeline and data parallelism, with the optimizer on every replica or sharded (ZeRO-1).
-class Engine : public train::Engine {
+class MegatronEngine : public train::Engine {
  public:
   // All must outlive the engine. Weights are random until load() replaces them.
-  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
+  MegatronEngine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
-  checkpoint::Saved save(checkpoint::Facts& facts) override;
-  void load(const checkpoint::Reader& from, train::Load what) override;
+  checkpoint::SavedState save(checkpoint::CheckpointFacts& facts) override;
+  void load(const checkpoint::CheckpointReader& from, train::LoadScope what) override;
   void finish() override;
   std::map<std::string, std::string> effective() const override;
   std::map<std::string, double> memory_items() const override;

@@ -5,7 +5,7 @@
 namespace orch::megatron {
 
 // How 16-bit gradients of backward are stored, beside or instead of a sum in fp32.
-enum class Made {
+enum class GradientType {
   as_asked,      // they are the sum itself, in the type of fp32_accumulate
   if_sharded,    // stored if the optimizer is sharded; otherwise only the sum exists, in fp32
   if_replicated  // stored beside the sum if there are several replicas
@@ -24,7 +24,7 @@ struct EngineTraits {
   // gradient comes back, and the buffers of sends and recvs: measured in layer inputs (66 runs on
   // 384 A100 with DeepSpeed; 1 would be the output alone).
   double handed_over = 1.4;
-  Made made = Made::as_asked;
+  GradientType made = GradientType::as_asked;
   bool lean = false;  // see Transformer, for the next two as well
   bool core = false;
   bool eager = false;
@@ -62,7 +62,7 @@ inline constexpr EngineTraits kEngines[] = {
     // stages: a 530B model on the same GPUs was a fifth slower than with Megatron-LM.
     {.name = "deepspeed",
      .overheads = 2,
-     .made = Made::if_sharded,
+     .made = GradientType::if_sharded,
      .interleaves = false,
      .waits_at_stages = true,
      .widens_shard = true,
@@ -72,7 +72,7 @@ inline constexpr EngineTraits kEngines[] = {
     {.name = "nanotron",
      .fp32_logits = 6,
      .whole_bucket = 13.1e6,
-     .made = Made::if_replicated,
+     .made = GradientType::if_replicated,
      .eager = true,
      .gathers_beside = true,
      .takes_keep_gathered = true,

@@ -2,5 +2,5 @@
 #include "backends/runtime/loop/trainer_main.h"
 
 int main(int argc, char** argv) {
-  return orch::train::trainer_main<orch::megatron::Engine>(argc, argv);
+  return orch::train::trainer_main<orch::megatron::MegatronEngine>(argc, argv);
 }

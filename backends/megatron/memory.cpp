@@ -11,7 +11,7 @@ namespace {
 using namespace backend;
 
 // Names of the memory items of one group of parameters.
-struct Names {
+struct MemoryNames {
   const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients;
 };
 
@@ -20,17 +20,18 @@ struct Names {
     "weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, \
         "optimizer states: " what, "fp32 gradients of the shard: " what        \
   }
-constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
-                kEmbedding = ORCH_NAMES_OF("embedding"),
-                kOther = ORCH_NAMES_OF("positions, norms, padding");
+constexpr MemoryNames kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
+                      kEmbedding = ORCH_NAMES_OF("embedding"),
+                      kOther = ORCH_NAMES_OF("positions, norms, padding");
 #undef ORCH_NAMES_OF
 
-struct Stages {
+struct StageLayers {
   std::int64_t first, last;
 };
 
 // Adds master weights, moments and the sum of gradients, all in fp32.
-void add_host(const Setup& setup, Stages stages, double params, double shards, WorkSink& sink) {
+void add_host(const MegatronSetup& setup, StageLayers stages, double params, double shards,
+              WorkSink& sink) {
   // Our trainer's gradients stay where they are summed.
   const bool lean = setup.model.lean;
   const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / shards;
@@ -38,8 +39,8 @@ void add_host(const Setup& setup, Stages stages, double params, double shards, W
             stages.first, stages.last, each, mine, 1, ORCH_HOST_MEMORY);
 }
 
-void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
-                 WorkSink& sink, const Group& group) {
+void emit_states(const MegatronSetup& setup, const MemoryNames& names, StageLayers stages,
+                 double params, WorkSink& sink, const MeshGroup& group) {
   const double all_shards = setup.shards(group), of_gradients = setup.shards(group, 2);
   const auto add = [&](const char* name, double each, double shards) {
     emit_kept(sink, name, stages.first, stages.last, each, params, shards,
@@ -52,18 +53,18 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   add(names.optimizer, setup.states.optimizer(), all_shards);
   if (setup.zero_stage == 1 && setup.engine.widens_shard) add(names.shard_gradients, 4, all_shards);
 }
-void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
-                 WorkSink& sink) {
+void emit_states(const MegatronSetup& setup, const MemoryNames& names, StageLayers stages,
+                 double params, WorkSink& sink) {
   emit_states(setup, names, stages, params, sink, setup.data_group());
 }
 
-double layer_params(const Setup& setup, std::int64_t stage) {
+double layer_params(const MegatronSetup& setup, std::int64_t stage) {
   const double rest =
       setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
   return static_cast<double>(setup.layers_on(stage)) * setup.layer().layer_params() + rest;
 }
 
-void emit_layer_states(const Setup& setup, WorkSink& sink) {
+void emit_layer_states(const MegatronSetup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const std::int64_t layers = setup.layers_on(first), dense = setup.dense_on(first);
     std::int64_t next = first + 1;
@@ -82,7 +83,7 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
   }
 }
 
-void emit_end_states(const Setup& setup, WorkSink& sink) {
+void emit_end_states(const MegatronSetup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const std::int64_t last = setup.pipeline - 1;
   emit_states(setup, kEmbedding, {0, 0},
@@ -99,7 +100,7 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
 
 // What a stage stores for each micro-batch in flight besides its layers' inputs, measured in such
 // inputs. Our trainer stores each rank's share of the output.
-double handed_over(const Setup& setup, std::int64_t stage) {
+double handed_over(const MegatronSetup& setup, std::int64_t stage) {
   if (!setup.model.lean) return setup.pipeline > 1 ? setup.engine.handed_over : 1;
   if (setup.pipeline == 1 || (stage + 1 == setup.pipeline && setup.chunks == 1)) return 0;
   // With sequence parallelism a layer's input is already a share.
@@ -108,22 +109,23 @@ double handed_over(const Setup& setup, std::int64_t stage) {
 
 // The maximum of layers in flight on a stage if its chunks differ, from the schedule. The maximum
 // occurs before the first groups of micro-batches have passed: later ones repeat them.
-std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int64_t stage) {
+std::int64_t layers_at_once(const MegatronSetup& setup, pipeline::PipelineShape shape,
+                            std::int64_t stage) {
   shape.micro_batches =
       std::min(shape.micro_batches, 3 * shape.stages + shape.micro_batches % shape.stages);
   std::int64_t held = 0, most = 0;
   for (const auto& task : pipeline::tasks(shape, stage)) {
     const std::int64_t layers = setup.layers_of(stage, task.chunk);
-    held += task.pass == pipeline::Pass::forward ? layers : -layers;
+    held += task.pass == pipeline::PipelinePass::forward ? layers : -layers;
     most = std::max(most, held);
   }
   return most;
 }
 
 // The maximum of chunks in flight on a stage, in chunks of mean size if they differ.
-double chunks_in_flight(const Setup& setup, std::int64_t stage) {
-  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches,
-                              setup.fill_bubbles};
+double chunks_in_flight(const MegatronSetup& setup, std::int64_t stage) {
+  const pipeline::PipelineShape shape{setup.pipeline, setup.chunks, setup.micro_batches,
+                                      setup.fill_bubbles};
   const std::int64_t layers = setup.partition.layers_on(stage);
   if (setup.uneven.empty() || layers == 0)
     return static_cast<double>(pipeline::in_flight(shape, stage));
@@ -132,22 +134,22 @@ double chunks_in_flight(const Setup& setup, std::int64_t stage) {
 }
 
 // The layer inputs or activations stored at that time, without those of dense layers.
-double layers_in_flight(const Setup& setup, std::int64_t stage) {
+double layers_in_flight(const MegatronSetup& setup, std::int64_t stage) {
   const double held =
       static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
   return chunks_in_flight(setup, stage) *
          (held + (setup.model.full() ? handed_over(setup, stage) : 0));
 }
-double dense_in_flight(const Setup& setup, std::int64_t stage) {
+double dense_in_flight(const MegatronSetup& setup, std::int64_t stage) {
   return chunks_in_flight(setup, stage) * static_cast<double>(setup.dense_on(stage)) /
          static_cast<double>(setup.chunks);
 }
 
 // The inputs of delayed products, and the gradients of their outputs.
-void emit_put_off(const Setup& setup, WorkSink& sink) {
+void emit_put_off(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.fill_bubbles) return;
   const auto& model = setup.model;
-  const pipeline::Shape shape{setup.pipeline, 1, setup.micro_batches, true};
+  const pipeline::PipelineShape shape{setup.pipeline, 1, setup.micro_batches, true};
   const double widths =
       model.qkv_widths() + model.value_widths() + model.up_widths() + model.inner_widths();
   const double each = model.sbh() *
@@ -157,36 +159,36 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
     const auto waiting = static_cast<double>(pipeline::put_off(shape, stage));
     const double layers = waiting * static_cast<double>(setup.partition.layers_on(stage));
     sink.memory("deferred products", stage, stage, layers * each, [&] {
-      return say(layers, " layers of ", waiting, " micro-batches x ", Size{each}, " = ",
-                 Size{layers * each});
+      return say(layers, " layers of ", waiting, " micro-batches x ", PrintedBytes{each}, " = ",
+                 PrintedBytes{layers * each});
     });
   }
 }
 
 // The part of these layers' activations that is offloaded to the host. The device stores the rest,
 // and the prefetched activations of one layer.
-void emit_away(const Setup& setup, const Transformer& model, Stages stages, double layers,
-               const char* name, WorkSink& sink) {
+void emit_away(const MegatronSetup& setup, const Transformer& model, StageLayers stages,
+               double layers, const char* name, WorkSink& sink) {
   const double each = layer_away(setup, model), kept = kept_per_layer(model);
   const double away = layers_away(setup, layers), back = std::min(1.0, away);
   const double here = layers * kept - (away - back) * each;
   sink.memory(name, stages.first, stages.last, here, [&] {
-    return say(layers, " layers in flight x ", Size{kept}, " less ", away - back, " x ", Size{each},
-               " = ", Size{here});
+    return say(layers, " layers in flight x ", PrintedBytes{kept}, " less ", away - back, " x ",
+               PrintedBytes{each}, " = ", PrintedBytes{here});
   });
   sink.memory(
       "activations on the host", stages.first, stages.last, away * each,
-      [&] { return say(away, " layers x ", Size{each}, " = ", Size{away * each}); },
+      [&] { return say(away, " layers x ", PrintedBytes{each}, " = ", PrintedBytes{away * each}); },
       ORCH_HOST_MEMORY);
 }
 
-void emit_kept_layers(const Setup& setup, const Transformer& model, Stages stages, double layers,
-                      const char* name, WorkSink& sink) {
+void emit_kept_layers(const MegatronSetup& setup, const Transformer& model, StageLayers stages,
+                      double layers, const char* name, WorkSink& sink) {
   if (layer_away(setup, model) > 0) return emit_away(setup, model, stages, layers, name, sink);
   emit_activations(model, sink, stages.first, stages.last, layers, name);
 }
 
-void emit_flight(const Setup& setup, WorkSink& sink) {
+void emit_flight(const MegatronSetup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const double layers = layers_in_flight(setup, first);
     std::int64_t next = first + 1;
@@ -202,24 +204,24 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
   emit_peaks(setup.layer(), sink, setup.pipeline - 1);
 }
 
-double stage_params(const Setup& setup, std::int64_t stage) {
+double stage_params(const MegatronSetup& setup, std::int64_t stage) {
   const bool end = stage == 0 || stage + 1 == setup.pipeline;
   return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
 // Memory used only during the update, when no micro-batch is in flight: what exceeds the
 // activations.
-void emit_after_step(const Setup& setup, const char* name, double each, WorkSink& sink) {
+void emit_after_step(const MegatronSetup& setup, const char* name, double each, WorkSink& sink) {
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const double params = stage_params(setup, stage);
     const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
     sink.memory(name, stage, stage, each * params - gone, [&] {
-      return say(each, " B x ", params, " params less ", Size{gone}, " of activations");
+      return say(each, " B x ", params, " params less ", PrintedBytes{gone}, " of activations");
     });
   }
 }
 
-void emit_copies(const Setup& setup, WorkSink& sink) {
+void emit_copies(const MegatronSetup& setup, WorkSink& sink) {
   if (setup.copied_gradients)
     emit_after_step(setup, "fp32 copies of gradients", 4 / setup.shards(), sink);
   if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1)
@@ -230,13 +232,13 @@ void emit_copies(const Setup& setup, WorkSink& sink) {
 // In our trainer, the word embedding's gradient of a micro-batch is completed before it is added.
 // With one stage nothing else is left of the micro-batch by then; in a pipeline others are in
 // flight.
-void emit_words_gradient(const Setup& setup, WorkSink& sink) {
+void emit_words_gradient(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.model.lean || setup.pipeline == 1) return;
   const double params = setup.model.embedding_params() + setup.model.padding_params();
   emit_kept(sink, "gradient of the words", 0, 0, 4, params);
 }
 
-void emit_buffers(const Setup& setup, WorkSink& sink) {
+void emit_buffers(const MegatronSetup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
   if (setup.data == 1 || setup.zero_stage == 0 || !setup.engine.copies_buckets) return;
@@ -245,12 +247,13 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   const double elements = std::min(setup.engine.bucket, layers * model.layer_params());
   const double bytes = elements * setup.states.gradients;
   sink.memory("communication buffers", 0, last, bytes, [&] {
-    return say(setup.states.gradients, " B x ", elements, " elements of a bucket = ", Size{bytes});
+    return say(setup.states.gradients, " B x ", elements,
+               " elements of a bucket = ", PrintedBytes{bytes});
   });
 }
 
 // The number of vocabulary matrices, for lookup and logits.
-double words_on(const Setup& setup, std::int64_t stage) {
+double words_on(const MegatronSetup& setup, std::int64_t stage) {
   const auto& model = setup.model;
   const bool last = stage + 1 == setup.pipeline;
   return (stage == 0 ? model.embedding_params() : 0) +
@@ -260,7 +263,7 @@ double words_on(const Setup& setup, std::int64_t stage) {
 // Temporarily complete with Megatron-FSDP: weights of the layer in use and of prefetched ones, half
 // a billion parameters or one layer, and parameters outside of layers; gradients waiting for
 // reduction, a billion or two layers, and those of the next layer.
-void emit_whole(const Setup& setup, WorkSink& sink) {
+void emit_whole(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.scatters_each() || setup.data == 1) return;
   constexpr double kAhead = 5e8, kQueued = 1e9;
   const double layer = setup.layer().layer_params();
@@ -278,7 +281,7 @@ void emit_whole(const Setup& setup, WorkSink& sink) {
 
 // Our trainer: gradients and updated weights pass through pinned slices, limited to a stage's
 // share.
-void emit_staging(const Setup& setup, WorkSink& sink) {
+void emit_staging(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
   const double each = setup.states.gradients + setup.states.weights;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
@@ -286,14 +289,16 @@ void emit_staging(const Setup& setup, WorkSink& sink) {
         std::min(static_cast<double>(kStaged), stage_params(setup, stage) / setup.shards());
     sink.memory(
         "staging on the host", stage, stage, 3 * each * slice,
-        [&] { return say("3 slices x ", each, " B x ", slice, " = ", Size{3 * each * slice}); },
+        [&] {
+          return say("3 slices x ", each, " B x ", slice, " = ", PrintedBytes{3 * each * slice});
+        },
         ORCH_HOST_MEMORY);
   }
 }
 
 }  // namespace
 
-void emit_memory(const Setup& setup, WorkSink& sink) {
+void emit_memory(const MegatronSetup& setup, WorkSink& sink) {
   emit_layer_states(setup, sink);
   emit_end_states(setup, sink);
   emit_staging(setup, sink);

@@ -54,7 +54,7 @@ inline double offloaded_bytes(const backend::Transformer& model, std::uint32_t m
 }
 
 // Offloaded bytes per layer and micro-batch.
-inline double layer_away(const Setup& setup, const backend::Transformer& model) {
+inline double layer_away(const MegatronSetup& setup, const backend::Transformer& model) {
   if (!setup.offload_activations) return 0;
   if (setup.away_modules == 0) return backend::kept_per_layer(model);
   // core_attn offloads all that it stores, scores included.
@@ -64,7 +64,7 @@ inline double layer_away(const Setup& setup, const backend::Transformer& model) 
 }
 
 // The number of layers in flight that are offloaded: those of the last one are needed at once.
-inline double layers_away(const Setup& setup, double layers) {
+inline double layers_away(const MegatronSetup& setup, double layers) {
   const double most = std::max(0.0, layers - 1);
   return setup.offload_layers > 0 ? std::min(static_cast<double>(setup.offload_layers), most)
                                   : most;

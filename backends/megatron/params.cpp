@@ -13,7 +13,7 @@ using namespace pipeline;
 
 // The expected number of these nodes that have an expert of a token, if experts are chosen at
 // random; limited to the number of nodes from which the router may choose.
-double visited_nodes(const backend::RunView& run, double nodes) {
+double visited_nodes(const backend::BackendRun& run, double nodes) {
   const auto chosen = static_cast<double>(run.model().experts_per_token);
   const auto any_of = [&](double places) {
     return places * (1 - std::pow(1 - 1 / places, chosen));
@@ -27,7 +27,7 @@ double visited_nodes(const backend::RunView& run, double nodes) {
 
 }  // namespace
 
-Setup::Setup(const backend::RunView& run)
+MegatronSetup::MegatronSetup(const backend::BackendRun& run)
     : engine(engine_traits(settings.engine(run))),
       tensor(run->tensor_parallel),
       pipeline(run->pipeline_parallel),
@@ -78,9 +78,9 @@ Setup::Setup(const backend::RunView& run)
   fp32_accumulate = settings.fp32_accumulate(run);
   states = backend::states(dtype, settings.optimizer(run), model);
   copied_gradients = engine.copies_fp16 && !fp32_accumulate && std::string_view(dtype) == "fp16";
-  const bool keeps_made = engine.made == Made::as_asked     ? !fp32_accumulate
-                          : engine.made == Made::if_sharded ? zero_stage > 0
-                                                            : data > 1;
+  const bool keeps_made = engine.made == GradientType::as_asked     ? !fp32_accumulate
+                          : engine.made == GradientType::if_sharded ? zero_stage > 0
+                                                                    : data > 1;
   if (!keeps_made) states.gradients = 4;
   vocab_multiple = settings.vocab_multiple(run);
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
@@ -102,7 +102,7 @@ Setup::Setup(const backend::RunView& run)
 }
 
 // Dense layers come first, so the loop ends early.
-std::int64_t Setup::dense_on(std::int64_t stage) const {
+std::int64_t MegatronSetup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
   std::int64_t left = model.sizes.dense_layers, found = 0;
   for (std::int64_t chunk = 0; chunk < chunks && left > 0; ++chunk)
@@ -115,8 +115,8 @@ std::int64_t Setup::dense_on(std::int64_t stage) const {
 }
 
 // The half that orch loads.
-struct Spec final : backend::SetupSpec<Setup> {
-  Spec()
+struct MegatronSpec final : backend::SetupSpec<MegatronSetup> {
+  MegatronSpec()
       : SetupSpec("megatron", "0.1.0",
                   "Layers split over the GPUs of a node, stages over nodes, batches over both",
                   {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO",
@@ -125,4 +125,4 @@ struct Spec final : backend::SetupSpec<Setup> {
 
 }  // namespace orch::megatron
 
-ORCH_BACKEND(orch::megatron::Spec)
+ORCH_BACKEND(orch::megatron::MegatronSpec)

@@ -8,7 +8,7 @@
 namespace orch::megatron {
 
 using namespace train;
-using pipeline::Pass;
+using pipeline::PipelinePass;
 using pipeline::Task;
 
 void Inbox::expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
@@ -37,7 +37,7 @@ at::Tensor Inbox::take() {
   return message;
 }
 
-Pipeline::Pipeline(Mesh& mesh, const PipelineOptions& options, const std::vector<Span>& spans,
+Pipeline::Pipeline(Mesh& mesh, const PipelineOptions& options, const std::vector<LayerSpan>& spans,
                    Parameters& parameters, Profile* profile)
     : mesh_(mesh),
       options_(options),
@@ -65,8 +65,8 @@ void Pipeline::expect(const std::vector<Task>& tasks) {
   const bool shared = rows % model.axis.size() == 0;
   std::int64_t forwards = 0, backwards = 0;
   for (const auto& task : tasks) {
-    if (task.pass == Pass::forward && !embeds(task.chunk)) ++forwards;
-    if (task.pass == Pass::backward && !predicts(task.chunk)) ++backwards;
+    if (task.pass == PipelinePass::forward && !embeds(task.chunk)) ++forwards;
+    if (task.pass == PipelinePass::backward && !predicts(task.chunk)) ++backwards;
   }
   const std::vector<std::int64_t> shape = {shared ? rows / model.axis.size() : rows,
                                            model.config.hidden};
@@ -166,15 +166,15 @@ at::Tensor Pipeline::zero() const {
 
 at::Tensor Pipeline::train(std::int64_t micro_batches, double scale, double loss_share,
                            const Read& read, const Ready& ready) {
-  const pipeline::Shape shape{mesh_.stages(), static_cast<std::int64_t>(chunks_.size()),
-                              micro_batches, options_.filled};
+  const pipeline::PipelineShape shape{mesh_.stages(), static_cast<std::int64_t>(chunks_.size()),
+                                      micro_batches, options_.filled};
   const auto tasks = pipeline::tasks(shape, mesh_.stage());
   Step step{shape, scale, loss_share, read, ready, zero(), {}};
   expect(tasks);
   for (const auto& task : tasks) {
-    if (task.pass == Pass::forward) forward(step, task);
-    if (task.pass == Pass::backward) backward(step, task);
-    if (task.pass == Pass::weights) weights(step, task);
+    if (task.pass == PipelinePass::forward) forward(step, task);
+    if (task.pass == PipelinePass::backward) backward(step, task);
+    if (task.pass == PipelinePass::weights) weights(step, task);
   }
   finish_sends();
   activations_.warm();

@@ -33,7 +33,7 @@ class Inbox {
   std::int64_t left_ = 0;  // not posted yet
   bool is_warm_ = false;
   at::Tensor next_;
-  train::Pending pending_;
+  train::PendingCollective pending_;
 };
 
 struct PipelineOptions {
@@ -49,8 +49,9 @@ struct PipelineOptions {
 class Pipeline {
  public:
   // mesh, parameters and profile must outlive it. spans: one per chunk.
-  Pipeline(train::Mesh& mesh, const PipelineOptions& options, const std::vector<train::Span>& spans,
-           train::Parameters& parameters, train::Profile* profile);
+  Pipeline(train::Mesh& mesh, const PipelineOptions& options,
+           const std::vector<train::LayerSpan>& spans, train::Parameters& parameters,
+           train::Profile* profile);
 
   // Reads micro-batch m of the step for this rank's replica.
   using Read = std::function<train::MicroBatch(std::int64_t micro, bool with_tokens)>;
@@ -73,10 +74,10 @@ class Pipeline {
     train::Stage::Saved saved;
     std::vector<train::WeightProduct> put_off;
     at::Tensor output;  // sent; kept until its gradient comes back
-    train::Pending sent;
+    train::PendingCollective sent;
   };
   struct Step {
-    pipeline::Shape shape;
+    pipeline::PipelineShape shape;
     double scale, loss_share;
     const Read& read;
     const train::Ready& ready;
@@ -105,7 +106,7 @@ class Pipeline {
   Inbox activations_, gradients_;
   struct Sent {
     at::Tensor message;
-    train::Pending pending;
+    train::PendingCollective pending;
   };
   std::deque<Sent> sends_;
 };

@@ -4,9 +4,9 @@
 
 namespace orch::megatron {
 
-using plan::Choice, plan::Flag, plan::Integer, plan::Text, plan::kManyRanks;
+using plan::ChoiceSetting, plan::Flag, plan::Integer, plan::TextSetting, plan::kManyRanks;
 
-struct Settings : plan::CommonSettings {
+struct MegatronSettings : plan::CommonSettings {
   Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are distributed to", 1,
                             kManyRanks};
   Integer expert_parallel{
@@ -20,7 +20,7 @@ struct Settings : plan::CommonSettings {
       "not trained here)",
       0,
       {0, 65536}};
-  Choice expert_dispatch{
+  ChoiceSetting expert_dispatch{
       "expert_dispatch",
       "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
       "DeepEP",
@@ -33,23 +33,25 @@ struct Settings : plan::CommonSettings {
   Flag overlap_experts{"overlap_experts", "tokens travel under the products of another micro-batch",
                        false};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
-  Choice stage_partition{"stage_partition",
-                         "what is distributed evenly to the stages: layers, or embeddings too",
-                         {"uniform", "transformer|embedding"}};
-  Choice partition_rule{
+  ChoiceSetting stage_partition{
+      "stage_partition",
+      "what is distributed evenly to the stages: layers, or embeddings too",
+      {"uniform", "transformer|embedding"}};
+  ChoiceSetting partition_rule{
       "partition_rule",
       "balanced: stages differ by one at most; portions: rounded up until none is left, as "
       "DeepSpeed "
       "before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
       "nanotron",
       {"balanced", "portions", "costs"}};
-  Text stage_layers{"stage_layers",
-                    "layers of each stage, such as '7,7,6'; '': distributed by partition_rule", ""};
-  Choice engine{"engine",
-                "who trains, for the estimate: orch, Megatron-LM, Megatron-DeepSpeed, whose "
-                "pipeline waits and "
-                "checks at each hand-over, or nanotron",
-                {"orch", "megatron", "deepspeed", "nanotron"}};
+  TextSetting stage_layers{
+      "stage_layers", "layers of each stage, such as '7,7,6'; '': distributed by partition_rule",
+      ""};
+  ChoiceSetting engine{"engine",
+                       "who trains, for the estimate: orch, Megatron-LM, Megatron-DeepSpeed, whose "
+                       "pipeline waits and "
+                       "checks at each hand-over, or nanotron",
+                       {"orch", "megatron", "deepspeed", "nanotron"}};
   Flag sequence_parallel{"sequence_parallel", "shard norms and dropout along the sequence", false};
   Flag overlap_tensor{
       "overlap_tensor",
@@ -61,8 +63,9 @@ struct Settings : plan::CommonSettings {
                      "kept for backward, "
                      "not gathered again (tp_recompute_allgather there; planned, not trained here)",
                      false};
-  Choice recompute{"recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
-  Text recompute_modules{
+  ChoiceSetting recompute{
+      "recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
+  TextSetting recompute_modules{
       "recompute_modules",
       "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
       "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': "
@@ -74,7 +77,7 @@ struct Settings : plan::CommonSettings {
                      "3 weights too, by Megatron-FSDP (planned, not trained here)",
                      0,
                      {0, 3}};
-  Choice offload{
+  ChoiceSetting offload{
       "offload", "optimizer: its states live and are updated on the host", {"none", "optimizer"}};
   Flag offload_activations{
       "offload_activations",
@@ -86,7 +89,7 @@ struct Settings : plan::CommonSettings {
       "with offload_activations: number of first layers to offload whole; 0: all but the last",
       0,
       {0, 65536}};
-  Text offload_modules{
+  TextSetting offload_modules{
       "offload_modules",
       "with offload_activations not whole layers but the inputs of modules, such as "
       "'core_attn+attn_proj': attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, expert_fc1, "
@@ -143,6 +146,6 @@ struct Settings : plan::CommonSettings {
             launch_blocking};
   }
 };
-inline constexpr Settings settings;
+inline constexpr MegatronSettings settings;
 
 }  // namespace orch::megatron

@@ -12,11 +12,11 @@
 
 namespace orch::megatron {
 
-using orch::pipeline::Partition;
+using orch::pipeline::StagePartition;
 
 // A run's settings, read once.
-struct Setup {
-  explicit Setup(const backend::RunView& run);
+struct MegatronSetup {
+  explicit MegatronSetup(const backend::BackendRun& run);
 
   const EngineTraits& engine;
   std::int64_t tensor, pipeline;
@@ -27,8 +27,8 @@ struct Setup {
   backend::Transformer model;  // the mean if layers differ
   // If only the first layers of a mixture have no experts: a layer with experts, and one without.
   std::optional<backend::Transformer> mixed, dense;
-  backend::States states;
-  Partition partition;
+  backend::StateBytes states;
+  StagePartition partition;
   std::vector<std::int64_t>
       uneven;  // layers of each chunk, from uneven_chunks; empty: all are equal
   std::int64_t zero_stage;
@@ -43,18 +43,18 @@ struct Setup {
   std::string_view stage_layers, partition_rule, recompute_modules, offload_modules;
   bool asks_sequence_parallel, asks_fill_bubbles;
 
-  backend::Group data_group() const { return {data, tensor}; }
+  backend::MeshGroup data_group() const { return {data, tensor}; }
   // Ranks that have the same experts. The ranks that share an expert are neighbours, then come
   // those with other experts.
-  backend::Group expert_group() const {
+  backend::MeshGroup expert_group() const {
     return {tensor * data / (expert_tensor * experts), expert_tensor * experts};
   }
-  backend::Group pipeline_group() const { return {pipeline, tensor * data}; }
+  backend::MeshGroup pipeline_group() const { return {pipeline, tensor * data}; }
   // Ranks with the same tensor-parallel slice of the first and of the last stage.
-  backend::Group ends_group() const { return {2, tensor * data * (pipeline - 1)}; }
+  backend::MeshGroup ends_group() const { return {2, tensor * data * (pipeline - 1)}; }
   // The share of a group's states that each rank stores, if sharded from this stage on: 1 the
   // optimizer, 2 gradients, 3 weights.
-  double shards(const backend::Group& group, std::int64_t from_stage = 1) const {
+  double shards(const backend::MeshGroup& group, std::int64_t from_stage = 1) const {
     return zero_stage >= from_stage ? static_cast<double>(group.size) : 1;
   }
   // Gradients are sharded, and so reduced with every micro-batch.
@@ -79,12 +79,13 @@ struct Setup {
   // Gradients are summed in fp32, in addition to those that backward computes in 16 bit.
   bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }
   double gradient_bytes() const { return fp32_accumulate ? 4 : states.gradients; }
-  backend::Group tensor_group() const { return {tensor, 1}; }
-  backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
+  backend::MeshGroup tensor_group() const { return {tensor, 1}; }
+  backend::MeshGroup world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
-void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
+void check_setup(const backend::BackendRun& run, const MegatronSetup& setup,
+                 backend::ProblemSink& problems);
+void emit_work(const MegatronSetup& setup, backend::WorkSink& sink);
+void emit_memory(const MegatronSetup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::megatron

@@ -11,17 +11,17 @@ namespace orch::megatron {
 using namespace train;
 using namespace pipeline;
 
-std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
+std::vector<LayerSpan> spans_of(const plan::Run& run, std::int64_t stage) {
   const auto chunks = settings.interleave(run), stages = run.layout.pipeline_parallel;
   const auto layers = run.model.layers;
-  const Partition partition{layers, stages,
-                            settings.stage_partition(run) == "transformer|embedding",
-                            settings.partition_rule.or_default(run) != "portions",
-                            parse_layers(settings.stage_layers.or_default(run))};
-  std::vector<Span> spans;
+  const StagePartition partition{layers, stages,
+                                 settings.stage_partition(run) == "transformer|embedding",
+                                 settings.partition_rule.or_default(run) != "portions",
+                                 parse_layers(settings.stage_layers.or_default(run))};
+  std::vector<LayerSpan> spans;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const auto place = chunk * stages + stage, places = chunks * stages;
-    Span span{0, 0, place == 0, place + 1 == places};
+    LayerSpan span{0, 0, place == 0, place + 1 == places};
     if (chunks > 1) {
       span.first = place * layers / places;
       span.end = (place + 1) * layers / places;

@@ -8,7 +8,7 @@
 namespace orch::megatron {
 
 // The parts of the model in a stage's chunks.
-std::vector<train::Span> spans_of(const plan::Run& run, std::int64_t stage);
+std::vector<train::LayerSpan> spans_of(const plan::Run& run, std::int64_t stage);
 
 // Their parameters, in the order in which backward completes gradients: the last chunk first. The
 // word embedding is last.

@@ -16,8 +16,8 @@ using namespace backend;
 constexpr Passes kOfLayers{1, 0, 1, 0}, kOfEnds{1, 0, 0, 0};
 
 // Megatron-FSDP: gradients are reduced to their shards with every micro-batch, layer by layer.
-void emit_scatter(const Setup& setup, double params, Passes gathers, WorkSink& sink,
-                  const Group& group) {
+void emit_scatter(const MegatronSetup& setup, double params, Passes gathers, WorkSink& sink,
+                  const MeshGroup& group) {
   const auto add = [&](const char* name, std::uint32_t which, double each, Passes passes,
                        std::uint32_t hidden) {
     sink.op(during(collective(name, which, each * params, group), passes, hidden),
@@ -33,7 +33,8 @@ void emit_scatter(const Setup& setup, double params, Passes gathers, WorkSink& s
         setup.overlap_param_gather ? ORCH_UNDER_FORWARD : ORCH_OPEN);
 }
 
-void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Group& group) {
+void emit_reduction(const MegatronSetup& setup, double params, WorkSink& sink,
+                    const MeshGroup& group) {
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
   const double calls =
       params / (setup.zero_stage == 0 ? setup.engine.whole_bucket : setup.engine.bucket);
@@ -61,7 +62,7 @@ void emit_moved(std::uint32_t kind, const char* name, double each, double params
 // micro-batch, during backward; the host updates its shard, and 16-bit weights are copied back. Our
 // trainer copies them once, after summing and reduction, while the host works on earlier ones,
 // which hides the way back too.
-void emit_update(const Setup& setup, double shard, WorkSink& sink) {
+void emit_update(const MegatronSetup& setup, double shard, WorkSink& sink) {
   const auto& states = setup.states;
   const Passes step{0, 0, 0, 1};
   if (!setup.offload_optimizer)
@@ -76,7 +77,8 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
 
 // Our trainer adds within the product: only the sum is read and written. Megatron-FSDP copies
 // backward's result to the send buffer, and adds what arrives to the shard.
-void emit_accumulation(const Setup& setup, double params, WorkSink& sink, const Group& group) {
+void emit_accumulation(const MegatronSetup& setup, double params, WorkSink& sink,
+                       const MeshGroup& group) {
   const double made = setup.model.lean ? 0 : setup.states.weights, sum = setup.gradient_bytes();
   const Passes backward{0, 0, 1, 0};
   if (setup.scatters_each())
@@ -88,8 +90,8 @@ void emit_accumulation(const Setup& setup, double params, WorkSink& sink, const 
 
 // The work for every parameter of a rank: accumulation per micro-batch; reduction per step, or with
 // each of them; update per step.
-void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& sink,
-                   const Group& group) {
+void emit_training(const MegatronSetup& setup, double params, Passes gathers, WorkSink& sink,
+                   const MeshGroup& group) {
   emit_accumulation(setup, params, sink, group);
   if (group.size > 1 && setup.scatters_each())
     emit_scatter(setup, params, gathers, sink, group);
@@ -97,13 +99,13 @@ void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& 
     emit_reduction(setup, params, sink, group);
   emit_update(setup, params / setup.shards(group), sink);
 }
-void emit_training(const Setup& setup, double params, Passes gathers, WorkSink& sink) {
+void emit_training(const MegatronSetup& setup, double params, Passes gathers, WorkSink& sink) {
   emit_training(setup, params, gathers, sink, setup.data_group());
 }
 
 // With sequence parallelism each rank has gradients from its own rows for replicated parameters:
 // they are added up once per step, in one buffer. Those of head norms are added up in any case.
-void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink,
+void emit_shared_gradients(const MegatronSetup& setup, double params, WorkSink& sink,
                            double in_any_case = 0) {
   if (!setup.model.sequence_parallel)
     params = setup.model.lean && setup.tensor > 1 ? in_any_case : 0;
@@ -118,7 +120,7 @@ void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink,
 
 // First and last stage each hold the embedding and add up its gradient: only the shard that each
 // rank updates, if both cut it alike.
-void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
+void emit_tied_reduction(const MegatronSetup& setup, WorkSink& sink) {
   if (setup.pipeline == 1 || !setup.model.sizes.tied) return;
   const double shards = setup.model.lean ? setup.shards() : 1;
   const double params =
@@ -133,20 +135,20 @@ void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
 }
 
 // A rank that receives a share of the rows gathers the others' within its node.
-void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
+void emit_arrival(const MegatronSetup& setup, Passes passes, WorkSink& sink) {
   const auto& model = setup.model;
   if (setup.tensor == 1 || model.sequence_parallel || !model.lean) return;
   transformer_parts::tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, passes);
 }
 
-void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
+void emit_sums(const MegatronSetup& setup, double numbers, WorkSink& sink) {
   if (!setup.model.lean || !setup.states.adafactor) return;
   emit_statistics(sink, numbers, setup.tensor_group());
   if (setup.zero_stage == 1) emit_statistics(sink, numbers, setup.data_group());
 }
 
 // The embedding's statistics are made equal at both ends.
-void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
+void emit_tied_statistics(const MegatronSetup& setup, double numbers, WorkSink& sink) {
   const bool summed = setup.tensor > 1 || (setup.zero_stage == 1 && setup.data > 1);
   if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed ||
       !setup.model.sizes.tied)
@@ -157,17 +159,17 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
 enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
 
 // Overlaps the products of neighbouring layers: only offloaded layers, as a share of all.
-void emit_offload(const Setup& setup, const Transformer& model, WorkSink& sink) {
+void emit_offload(const MegatronSetup& setup, const Transformer& model, WorkSink& sink) {
   const double each = layer_away(setup, model), layers = setup.model.layers;
   if (each == 0) return;
   const double share = setup.away_modules == 0 ? layers_away(setup, layers) / layers : 1;
   sink.op(
       during(moved(ORCH_COPY, "activations to host and back", each * share), {1, 0, 1, 0}, true),
-      [&] { return say(share, " of the layers x ", Size{each}, " each way"); });
+      [&] { return say(share, " of the layers x ", PrintedBytes{each}, " each way"); });
 }
 
-void emit_layers(const Setup& setup, const char* name, const Transformer& model, double experts,
-                 WorkSink& sink) {
+void emit_layers(const MegatronSetup& setup, const char* name, const Transformer& model,
+                 double experts, WorkSink& sink) {
   sink.block(name);
   emit_layer(model, sink);
   emit_offload(setup, model, sink);
@@ -177,7 +179,7 @@ void emit_layers(const Setup& setup, const char* name, const Transformer& model,
   emit_shared_gradients(setup, model.shared_params(), sink, model.head_norm_params());
 }
 
-void emit_blocks(const Setup& setup, WorkSink& sink) {
+void emit_blocks(const MegatronSetup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const double words = model.embedding_params() + model.padding_params();
   // A copy of the word embedding, or a separate matrix.
@@ -214,7 +216,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   if (setup.dense) emit_layers(setup, "dense layer", *setup.dense, 0, sink);
 }
 
-std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
+std::array<double, kBlocks> counts_of(const MegatronSetup& setup, std::int64_t stage) {
   const bool first = stage == 0, last = stage == setup.pipeline - 1;
   const auto sent = handovers(setup.pipeline, setup.chunks, stage);
   const auto v = static_cast<double>(setup.chunks);
@@ -230,7 +232,7 @@ std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   return counts;
 }
 
-void emit_stages(const Setup& setup, WorkSink& sink) {
+void emit_stages(const MegatronSetup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const auto counts = counts_of(setup, first);
     std::int64_t next = first + 1;
@@ -242,7 +244,7 @@ void emit_stages(const Setup& setup, WorkSink& sink) {
 
 }  // namespace
 
-void emit_work(const Setup& setup, WorkSink& sink) {
+void emit_work(const MegatronSetup& setup, WorkSink& sink) {
   sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
                  setup.chunks, setup.dtype, setup.fill_bubbles});
   emit_blocks(setup, sink);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace backend;
 
-void check_offload(const Setup& setup, Problems& problems) {
+void check_offload(const Zero3Setup& setup, ProblemSink& problems) {
   if (setup.offload != Offload::none && setup.model.lean && setup.fsdp)
     problems.reject("offload", "engine = 'orch' offloads with zero3 and deepspeed only",
                     "try zero3{ offload = 'full' } or engine = 'framework'");
@@ -33,7 +33,7 @@ void check_offload(const Setup& setup, Problems& problems) {
 }
 
 // Checks a pipeline with FSDP, as in torchtitan.
-void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) {
+void check_pipeline(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (!setup.staged()) {
     if (v > 1)
@@ -50,11 +50,11 @@ void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) 
                     say(p * v, " parts of ", layers, " layers and 2 ends: some would have none"),
                     say("try pipeline_parallel = ", std::min(p, items), " and interleave = 1"));
   else if (setup.partition.loss() > 0)
-    problems.warn(
-        "pipeline_parallel",
-        say(layers, " layers and 2 ends in ", p * v, " parts: ", setup.partition.portion(),
-            " in the largest, ", Percent{setup.partition.loss()}, " of the time may be lost"),
-        say("try layers = ", round_up(items, p * v) - 2));
+    problems.warn("pipeline_parallel",
+                  say(layers, " layers and 2 ends in ", p * v,
+                      " parts: ", setup.partition.portion(), " in the largest, ",
+                      PrintedPercent{setup.partition.loss()}, " of the time may be lost"),
+                  say("try layers = ", round_up(items, p * v) - 2));
   if (v > 1 && run->accumulate % p != 0)
     problems.reject(
         "interleave",
@@ -69,14 +69,14 @@ void check_pipeline(const RunView& run, const Setup& setup, Problems& problems) 
   check_bubble(run, v, problems);
 }
 
-void check_activations(const Setup& setup, Problems& problems) {
+void check_activations(const Zero3Setup& setup, ProblemSink& problems) {
   if (setup.offload_activations && !setup.model.full())
     problems.reject("offload_activations",
                     "without recomputation there are no saved inputs to offload",
                     "try recompute = 'full' or offload_activations = false");
 }
 
-void check_tied(const Setup& setup, Problems& problems) {
+void check_tied(const Zero3Setup& setup, ProblemSink& problems) {
   if (!setup.scatters_twice) return;
   if (!setup.model.lean)
     problems.reject("tied_scatter", "the framework decides this itself",
@@ -89,7 +89,7 @@ void check_tied(const Setup& setup, Problems& problems) {
                     "try tied_scatter = 'once', or stage 2 or 3 on several ranks");
 }
 
-void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
+void check_groups(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   const std::int64_t group = setup.shard_ranks;
   if (setup.ranks == 1 && setup.offload == Offload::none)
     problems.warn("gpus", "there is one rank: nothing can be sharded", "try gpus = 2 or more");
@@ -107,7 +107,7 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
 }
 
 // Warns about settings that have no effect.
-void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
+void check_idle(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   const auto idle = [&](const char* setting, std::string fact, const char* fix) {
     problems.warn(setting, std::move(fact), fix);
   };
@@ -129,7 +129,7 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
 
 // Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step, in fp32 with
 // our own trainer.
-void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
+void check_traffic(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1 || setup.staged()) return;
   if (setup.shard_ranks < setup.ranks) return;
   const auto& states = setup.states;
@@ -142,18 +142,19 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
                                  states.optimizer() / static_cast<double>(setup.ranks));
   constexpr double kLargestGpu = 192e9;
   const double room = run.usable_memory() > 0 ? run.usable_memory() : kLargestGpu;
-  problems.warn("accumulate",
-                say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved},
-                    " between ", run->nodes, " nodes"),
-                state > room || once >= rounds * moved
-                    ? say("try a larger micro_batch: fewer of them move less")
-                    : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves ",
-                          Size{once}, " once per step"));
+  problems.warn(
+      "accumulate",
+      say("each of ", setup.micro_batches, " micro-batches moves ", PrintedBytes{moved},
+          " between ", run->nodes, " nodes"),
+      state > room || once >= rounds * moved
+          ? say("try a larger micro_batch: fewer of them move less")
+          : say("if ", PrintedBytes{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves ",
+                PrintedBytes{once}, " once per step"));
 }
 
 }  // namespace
 
-void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
+void check_setup(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   check_tensor(run, problems);
   check_attention(run, setup.model, problems);
   check_context(run, problems);

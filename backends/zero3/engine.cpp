@@ -38,13 +38,15 @@ Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
   const auto near = run.partition->gpus_per_node / run.layout.tensor_parallel;
   const auto mode = mode_of(run, run.strategy->name, replicas, near);
   if (run.layout.pipeline_parallel > 1)
-    throw Failed("bad_exit", "fsdp has no pipeline here: use megatron");
+    throw ClassifiedFailure("bad_exit", "fsdp has no pipeline here: use megatron");
   if (mode.fsdp && mode.offload != Offload::none)
-    throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
+    throw ClassifiedFailure("bad_exit",
+                            "fsdp has no offload here: use zero3 with offload = 'full'");
   if (replicas % mode.shard_ranks != 0)
-    throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
-                                         "hybrid_shard_group",
-                                         replicas, mode.shard_ranks));
+    throw ClassifiedFailure("bad_exit",
+                            fmt::format("{} ranks do not make groups of {}: use another "
+                                        "hybrid_shard_group",
+                                        replicas, mode.shard_ranks));
   return mode;
 }
 
@@ -59,7 +61,8 @@ std::string name_of(const Mode& mode) {  // of the sharded states
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mode) {
   const auto tensor = run.layout.tensor_parallel;
   const auto& model = run.model;
-  const auto specs = parameter_specs(model, Span::whole(model), padded_vocab(model, 128 * tensor));
+  const auto specs =
+      parameter_specs(model, LayerSpan::whole(model), padded_vocab(model, 128 * tensor));
   return lay_out(specs, {mesh.tensor_rank(), mesh.tensor_size()},
                  backend::alignment(mode.shard_ranks));
 }
@@ -72,13 +75,14 @@ at::ScalarType sent_type(const plan::Run& run) {
 }  // namespace
 
 // Every rank creates the same groups in the same order, and connects at once.
-Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
+Zero3Engine::Groups Zero3Engine::make_groups(Mesh& mesh, const Mode& mode) {
   Groups groups;
   if (mode.shard_ranks == 1 && mesh.data_size() == 1) return groups;
   auto& world = mesh.world();
   const auto tensor = mesh.tensor_size(), data = mesh.data_size();
   const auto size = static_cast<int>(mode.shard_ranks);
-  const auto make = [&](const char* name, Group*& mine, int t, int first, int count, int stride) {
+  const auto make = [&](const char* name, CommGroup*& mine, int t, int first, int count,
+                        int stride) {
     std::vector<int> ranks;
     for (int i = 0; i < count; ++i) ranks.push_back(t + tensor * (first + stride * i));
     if (auto* made = world.make_group(name, ranks)) {
@@ -97,7 +101,7 @@ Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
   return groups;
 }
 
-Engine::Engine(const plan::Run& config, World& world, Profile& profile)
+Zero3Engine::Zero3Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       profile_(profile),
       mesh_(world, config.layout),
@@ -134,7 +138,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-ParameterOptions Engine::parameter_options() const {
+ParameterOptions Zero3Engine::parameter_options() const {
   auto& world = mesh_.world();
   const auto rank = is_sharded() ? groups_.gather->rank() : 0;
   ParameterOptions options;
@@ -150,30 +154,30 @@ ParameterOptions Engine::parameter_options() const {
   return options;
 }
 
-OptimizerOptions Engine::optimizer_options() const {
+OptimizerOptions Zero3Engine::optimizer_options() const {
   auto options = replicas_.sums();
   options.deferred = mode_.overlap;
   return options;
 }
 
-ModelOptions Engine::model_options() {
+ModelOptions Zero3Engine::model_options() {
   auto options = train::model_options(config_, mesh_.world().device(),
                                       TensorAxis(mesh_.tensor(), false, &profile_));
   options.inputs_on_host = settings.offload_activations(config_);
   // Each layer waits for its own weights.
-  options.hooks.before = [this](std::int64_t layer, Way way) {
+  options.hooks.before = [this](std::int64_t layer, Direction way) {
     weights_->before(layer, way);
     train::finish(update_.optimizer(), unit_of(layer, config_.model.layers), profile_);
     gradients_->before(layer, way);
   };
-  options.hooks.after = [this](std::int64_t layer, Way way) {
+  options.hooks.after = [this](std::int64_t layer, Direction way) {
     weights_->after(layer, way);
     gradients_->after(layer, way);
   };
   return options;
 }
 
-at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
+at::Tensor Zero3Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
   gradients_->begin();
@@ -188,7 +192,7 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
 }
 
 // Reduces between mirror groups once per step, after all micro-batches.
-void Engine::reduce() {
+void Zero3Engine::reduce() {
   gradients_->finish();
   if (!groups_.replicas) return;
   Profile::Scope scope(&profile_, "gradient all-reduce between replicas");
@@ -196,7 +200,7 @@ void Engine::reduce() {
   parameters_.gradients().div_(groups_.replicas->size());
 }
 
-StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+StepResult Zero3Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   const auto loss = forward_backward(batch, dataset);
   reduce();
   replicas_.add_up_gradients();
@@ -212,7 +216,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   return result;
 }
 
-double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
+double Zero3Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
   // Rounded down: in a phase of a ramp-up the number of replicas may not be a divisor.
   const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
@@ -222,19 +226,19 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
   return replicas_.total(loss);
 }
 
-checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+checkpoint::SavedState Zero3Engine::save(checkpoint::CheckpointFacts& facts) {
   return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from, Load what) {
+void Zero3Engine::load(const checkpoint::CheckpointReader& from, LoadScope what) {
   update_.load(from, what);
   weights_->updated(false);
 }
 
 // The number of gathers that this rank has started depends on the progress of its host.
-void Engine::finish() { weights_->finish(); }
+void Zero3Engine::finish() { weights_->finish(); }
 
-std::map<std::string, std::string> Engine::effective() const {
+std::map<std::string, std::string> Zero3Engine::effective() const {
   const auto dtype = settings.dtype(config_), sent = settings.reduce_dtype.or_default(config_);
   const auto on_host = static_cast<std::size_t>(mode_.units_on_host(config_.model.layers));
   const bool mirrored = mode_.shard_ranks < mesh_.data_size();
@@ -262,7 +266,7 @@ std::map<std::string, std::string> Engine::effective() const {
   return all;
 }
 
-std::map<std::string, double> Engine::memory_items() const {
+std::map<std::string, double> Zero3Engine::memory_items() const {
   auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());

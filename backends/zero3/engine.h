@@ -14,24 +14,24 @@ namespace orch::zero3 {
 
 // Data parallelism with sharded states: those of the optimizer (stage 1), gradients too (2),
 // weights too (3), over all replicas or over groups of them that mirror each other.
-class Engine : public train::Engine {
+class Zero3Engine : public train::Engine {
  public:
   // All must outlive the engine. Weights are random until load() replaces them.
-  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
+  Zero3Engine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
-  checkpoint::Saved save(checkpoint::Facts& facts) override;
-  void load(const checkpoint::Reader& from, train::Load what) override;
+  checkpoint::SavedState save(checkpoint::CheckpointFacts& facts) override;
+  void load(const checkpoint::CheckpointReader& from, train::LoadScope what) override;
   void finish() override;
   std::map<std::string, std::string> effective() const override;
   std::map<std::string, double> memory_items() const override;
 
  private:
   struct Groups {
-    train::Group* gather = nullptr;    // for weights
-    train::Group* scatter = nullptr;   // for gradients: runs in parallel to gathers
-    train::Group* replicas = nullptr;  // between mirror groups; null: there is only one
+    train::CommGroup* gather = nullptr;    // for weights
+    train::CommGroup* scatter = nullptr;   // for gradients: runs in parallel to gathers
+    train::CommGroup* replicas = nullptr;  // between mirror groups; null: there is only one
   };
   static Groups make_groups(train::Mesh& mesh, const Mode& mode);
 

@@ -42,7 +42,7 @@ void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds
 
 }  // namespace
 
-GradientRing::GradientRing(Group* group, Parameters& parameters,
+GradientRing::GradientRing(CommGroup* group, Parameters& parameters,
                            const std::vector<BucketRange>& units, const RingOptions& options,
                            Profile& profile)
     : group_(group),
@@ -87,8 +87,8 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
     parameters_.zero_gradients(unit.first, unit.end);
 }
 
-void GradientRing::before(std::int64_t layer, Way way) {
-  if (way == Way::forward) return;
+void GradientRing::before(std::int64_t layer, Direction way) {
+  if (way == Direction::forward) return;
   if (layer == -1) {
     if (options_.twice) bind(embedding_, -1);  // otherwise bound since the head
     return;
@@ -101,8 +101,8 @@ void GradientRing::before(std::int64_t layer, Way way) {
   bind(*at_hand_, layer);
 }
 
-void GradientRing::after(std::int64_t layer, Way way) {
-  if (way == Way::forward) return;
+void GradientRing::after(std::int64_t layer, Direction way) {
+  if (way == Direction::forward) return;
   auto& buffer = layer == -1 ? embedding_ : layer == options_.layers ? final_norm_ : *at_hand_;
   send(buffer);
   if (!options_.overlap) take(buffer);
@@ -141,7 +141,7 @@ void GradientRing::send(Buffer& buffer) {
 
 // Queued behind the reduction, which the device's own work need not wait for.
 void GradientRing::add_on_host(Buffer& buffer) {
-  const auto now = Moment::now(buffer.mine.device());
+  const auto now = StreamEvent::now(buffer.mine.device());
   const auto there = reduced_.behind([&] {
     now.wait();
     buffer.pending.wait();

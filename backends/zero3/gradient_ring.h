@@ -27,13 +27,13 @@ struct RingOptions {
 class GradientRing final : public Sharding {
  public:
   // All must outlive it. group: null for a single rank.
-  GradientRing(train::Group* group, train::Parameters& parameters,
+  GradientRing(train::CommGroup* group, train::Parameters& parameters,
                const std::vector<train::BucketRange>& units, const RingOptions& options,
                train::Profile& profile);
 
   void begin() override;
-  void before(std::int64_t layer, train::Way way) override;
-  void after(std::int64_t layer, train::Way way) override;
+  void before(std::int64_t layer, train::Direction way) override;
+  void after(std::int64_t layer, train::Direction way) override;
   // Afterwards what this rank owns is the sum over the micro-batches of the mean over the group.
   void finish() override;
   // Known from adding them up on the host.
@@ -48,7 +48,7 @@ class GradientRing final : public Sharding {
     std::size_t unit = 0;
     bool is_under_way = false;
     train::Worker::Ticket added = 0;
-    train::Pending pending = {};
+    train::PendingCollective pending = {};
   };
 
   Buffer make_buffer(std::int64_t layer) const;
@@ -59,7 +59,7 @@ class GradientRing final : public Sharding {
   void take_embedding();
   bool is_divided_last() const { return group_ && options_.sent_as == at::kFloat; }
 
-  train::Group* const group_;
+  train::CommGroup* const group_;
   train::Parameters& parameters_;
   const std::vector<train::BucketRange>& units_;
   const RingOptions options_;

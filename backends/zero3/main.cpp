@@ -2,5 +2,5 @@
 #include "backends/zero3/engine.h"
 
 int main(int argc, char** argv) {
-  return orch::train::trainer_main<orch::zero3::Engine>(argc, argv);
+  return orch::train::trainer_main<orch::zero3::Zero3Engine>(argc, argv);
 }

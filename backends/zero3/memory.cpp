@@ -14,7 +14,7 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
 }
 
 // For a framework: states are sharded from their stage on; in host memory if offloaded.
-void emit_states(const Setup& setup, const Part& part, WorkSink& sink) {
+void emit_states(const Zero3Setup& setup, const StageRange& part, WorkSink& sink) {
   const auto keep = [&](const char* name, double each, std::int64_t from_stage,
                         std::uint32_t place = ORCH_DEVICE) {
     emit_kept(sink, name, part.first, part.last, each, part.params, setup.shards(from_stage),
@@ -32,7 +32,7 @@ void emit_states(const Setup& setup, const Part& part, WorkSink& sink) {
 
 // For our trainer: units in host memory have their states there, with offload = 'full' all of them;
 // transfers use three slices in each direction.
-void emit_own_states(const Setup& setup, WorkSink& sink) {
+void emit_own_states(const Zero3Setup& setup, WorkSink& sink) {
   const double params = setup.params(), away = setup.params_away(), here = params - away;
   const bool full = setup.offload == Offload::full;
   const auto put = [&](const char* name, double each, double count, std::int64_t stage,
@@ -55,13 +55,13 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
 }
 
 // The largest of embedding and head that a framework gathers at once: FSDP's root has both.
-double words_gathered(const Setup& setup) {
+double words_gathered(const Zero3Setup& setup) {
   const auto& model = setup.model;
   return model.embedding_params() + (setup.fsdp ? model.head_params() : 0);
 }
 
 // DeepSpeed gathers matrix by matrix.
-double largest_matrix(const Setup& setup) {
+double largest_matrix(const Zero3Setup& setup) {
   const auto& sizes = setup.model.sizes;
   const double up = sizes.up_width(static_cast<double>(sizes.ffn_hidden));
   const double wide =
@@ -70,7 +70,7 @@ double largest_matrix(const Setup& setup) {
 }
 
 // Weights that are temporarily complete: the layer in use, prefetched ones, the embedding.
-double gathered_params(const Setup& setup) {
+double gathered_params(const Zero3Setup& setup) {
   const auto& model = setup.model;
   if (setup.keeps_all) return setup.model.params();
   const double layer = model.layer_params(), words = words_gathered(setup);
@@ -81,14 +81,14 @@ double gathered_params(const Setup& setup) {
 
 // Gradients that are temporarily complete: those of FSDP's largest unit, or a bucket and the next
 // matrix.
-double unreduced_params(const Setup& setup) {
+double unreduced_params(const Zero3Setup& setup) {
   const double unit = std::max(setup.model.layer_params(), words_gathered(setup));
   return setup.fsdp ? unit : std::min(unit, kBucket + largest_matrix(setup));
 }
 
 // The part of the ends' gradients that counts besides the layers'. If reduced twice, the word
 // embedding's exists with the logits, and not while a layer is recomputed.
-double kept_ends(const Setup& setup, double each) {
+double kept_ends(const Zero3Setup& setup, double each) {
   const double words = setup.end_params() - setup.model.last_params();
   const double more =
       recomputed_layer(setup.model) + layer_gradients(setup.model) - logits_memory(setup.model);
@@ -99,7 +99,7 @@ double kept_ends(const Setup& setup, double each) {
 // Slots of weights; gradients of two layers and of both ends, and rounded copies for sending. A
 // rank that has all parts uses those on its device in place; parts in host memory are copied to the
 // device before they are gathered.
-void emit_own_buffers(const Setup& setup, WorkSink& sink) {
+void emit_own_buffers(const Zero3Setup& setup, WorkSink& sink) {
   const double layer = setup.model.layer_params(), ends = setup.end_params();
   const bool alone = setup.shard_ranks == 1;
   if (setup.moves_weights()) {
@@ -119,14 +119,14 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
 
 // With a pipeline, weights stay complete, and gradients are summed completely, in fp32, until the
 // step's last backward.
-void emit_staged_buffers(const Setup& setup, const Part& part, WorkSink& sink) {
+void emit_staged_buffers(const Zero3Setup& setup, const StageRange& part, WorkSink& sink) {
   if (setup.shard_ranks == 1) return;
   emit_kept(sink, "gathered weights", part.first, part.last, setup.states.weights, part.params);
   emit_kept(sink, "gradients before reduction", part.first, part.last, setup.states.gradients,
             part.params);
 }
 
-void emit_buffers(const Setup& setup, WorkSink& sink) {
+void emit_buffers(const Zero3Setup& setup, WorkSink& sink) {
   if (setup.model.lean) return emit_own_buffers(setup, sink);
   if (setup.shard_ranks == 1 && setup.offload != Offload::full) return;
   if (setup.stage == 3) {
@@ -142,11 +142,14 @@ void emit_inputs(WorkSink& sink, const char* name, double count, double each, st
                  std::int64_t stage = 0) {
   sink.memory(
       name, stage, stage, count * each,
-      [&] { return say(count, " inputs x ", Size{each}, " = ", Size{count * each}); }, place);
+      [&] {
+        return say(count, " inputs x ", PrintedBytes{each}, " = ", PrintedBytes{count * each});
+      },
+      place);
 }
 
 // In host memory: all but the last layer's; two more on the device while they are copied back.
-void emit_checkpoints(const Setup& setup, WorkSink& sink) {
+void emit_checkpoints(const Zero3Setup& setup, WorkSink& sink) {
   const double layers = setup.model.layers, each = setup.checkpoint_bytes();
   if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, layers);
   if (!setup.offload_activations)
@@ -158,8 +161,8 @@ void emit_checkpoints(const Setup& setup, WorkSink& sink) {
 
 // The activations of a pipeline's micro-batches in flight, and the output of each for the next
 // stage, until its gradient comes back.
-void emit_flight(const Setup& setup, std::int64_t stage, WorkSink& sink) {
-  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, false};
+void emit_flight(const Zero3Setup& setup, std::int64_t stage, WorkSink& sink) {
+  const pipeline::PipelineShape shape{setup.pipeline, setup.chunks, setup.micro_batches, false};
   const auto chunks = static_cast<double>(pipeline::in_flight(shape, stage));
   const double layers =
       chunks * static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
@@ -173,27 +176,27 @@ void emit_flight(const Setup& setup, std::int64_t stage, WorkSink& sink) {
   if (!ends) emit_inputs(sink, "outputs of the stage", chunks, each, ORCH_DEVICE, stage);
 }
 
-void emit_all_states(const Setup& setup, WorkSink& sink) {
+void emit_all_states(const Zero3Setup& setup, WorkSink& sink) {
   if (setup.model.lean) return emit_own_states(setup, sink);
   for (const auto& part : parts_of(setup)) emit_states(setup, part, sink);
 }
 
-void emit_all_activations(const Setup& setup, WorkSink& sink) {
+void emit_all_activations(const Zero3Setup& setup, WorkSink& sink) {
   if (!setup.staged()) return emit_checkpoints(setup, sink);
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) emit_flight(setup, stage, sink);
 }
 
-void emit_all_buffers(const Setup& setup, WorkSink& sink) {
+void emit_all_buffers(const Zero3Setup& setup, WorkSink& sink) {
   if (!setup.staged()) return emit_buffers(setup, sink);
   for (const auto& part : parts_of(setup)) emit_staged_buffers(setup, part, sink);
 }
 
 }  // namespace
 
-std::vector<Part> parts_of(const Setup& setup) {
+std::vector<StageRange> parts_of(const Zero3Setup& setup) {
   if (!setup.staged()) return {{0, 0, setup.params()}};
   const std::int64_t last = setup.pipeline - 1;
-  std::vector<Part> parts;
+  std::vector<StageRange> parts;
   for (std::int64_t stage = 0; stage <= last; ++stage) {
     const auto layers = static_cast<double>(setup.layers_on(stage));
     const double params = layers * setup.model.layer_params() +
@@ -208,7 +211,7 @@ std::vector<Part> parts_of(const Setup& setup) {
   return parts;
 }
 
-void emit_memory(const Setup& setup, WorkSink& sink) {
+void emit_memory(const Zero3Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   emit_all_states(setup, sink);
   emit_all_activations(setup, sink);

@@ -3,7 +3,7 @@
 
 namespace orch::zero3 {
 
-Setup::Setup(const backend::RunView& run)
+Zero3Setup::Zero3Setup(const backend::BackendRun& run)
     : Mode(mode_of(run, run.strategy(), run->data_parallel * run->context_parallel,
                    run->gpus_per_node / run->tensor_parallel)),
       model(backend::transformer(run)),
@@ -30,8 +30,8 @@ Setup::Setup(const backend::RunView& run)
 }
 
 // The half that orch loads.
-struct Spec final : backend::SetupSpec<Setup> {
-  explicit Spec(const Settings& all = settings)
+struct Zero3Spec final : backend::SetupSpec<Zero3Setup> {
+  explicit Zero3Spec(const Zero3Settings& all = settings)
       : SetupSpec(
             "zero3", "0.1.0",
             "States sharded over data-parallel ranks (ZeRO), on the device or the host",
@@ -46,4 +46,4 @@ struct Spec final : backend::SetupSpec<Setup> {
 
 }  // namespace orch::zero3
 
-ORCH_BACKEND(orch::zero3::Spec)
+ORCH_BACKEND(orch::zero3::Zero3Spec)

@@ -12,7 +12,7 @@ class RefreshedWeights final : public Sharding {
   template <class... Args>  // of the gather
   explicit RefreshedWeights(Args&&... args) : gather_(std::forward<Args>(args)...) {}
 
-  void before(std::int64_t layer, train::Way) override { gather_.wait_for(layer); }
+  void before(std::int64_t layer, train::Direction) override { gather_.wait_for(layer); }
   void finish() override { gather_.wait(); }
   void updated(bool overlapped) override {
     gather_.start();

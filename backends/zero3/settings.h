@@ -4,13 +4,14 @@
 
 namespace orch::zero3 {
 
-using plan::Choice, plan::Flag, plan::Integer, plan::Real;
+using plan::ChoiceSetting, plan::Flag, plan::Integer, plan::Real;
 
-struct Settings : plan::CommonSettings {
+struct Zero3Settings : plan::CommonSettings {
   // For zero3 and deepspeed; fsdp has its own offload.
-  Choice offload{"offload",
-                 "what is offloaded to host memory: nothing, the optimizer, or the weights too",
-                 {"none", "optimizer", "full"}};
+  ChoiceSetting offload{
+      "offload",
+      "what is offloaded to host memory: nothing, the optimizer, or the weights too",
+      {"none", "optimizer", "full"}};
   Real offload_fraction{
       "offload_fraction",
       "of the layers, those whose states live there: the last ones, which forward needs last",
@@ -18,11 +19,12 @@ struct Settings : plan::CommonSettings {
       {0, 1}};
   Integer prefetch{"prefetch", "layers gathered ahead of their use; 0 waits for each", 1, {0, 64}};
   // For fsdp.
-  Choice sharding{"sharding",
-                  "full frees weights after forward, grad_op keeps them until backward, hybrid "
-                  "shards inside groups "
-                  "that mirror each other",
-                  {"full", "grad_op", "hybrid"}};
+  ChoiceSetting sharding{
+      "sharding",
+      "full frees weights after forward, grad_op keeps them until backward, hybrid "
+      "shards inside groups "
+      "that mirror each other",
+      {"full", "grad_op", "hybrid"}};
   Integer hybrid_shard_group{"hybrid_shard_group",
                              "ranks of a group; 0: the GPUs of a node",
                              0,
@@ -35,9 +37,10 @@ struct Settings : plan::CommonSettings {
       "per step and stay (planned, not trained here)",
       1, plan::kManyRanks};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
-  Choice fsdp_offload{"offload",
-                      "what is offloaded to host memory: nothing, or all, as by CPUOffloadPolicy",
-                      {"none", "full"}};
+  ChoiceSetting fsdp_offload{
+      "offload",
+      "what is offloaded to host memory: nothing, or all, as by CPUOffloadPolicy",
+      {"none", "full"}};
   // For deepspeed.
   Integer stage{"stage",
                 "1 shards the optimizer, 2 gradients too, 3 weights too: each moves more for the "
@@ -45,16 +48,17 @@ struct Settings : plan::CommonSettings {
                 {},
                 {1, 3}};
   // For all three.
-  Choice engine{"engine",
-                "who trains, for the estimate: orch, or the framework that it is named after",
-                {"orch", "framework"}};
+  ChoiceSetting engine{
+      "engine",
+      "who trains, for the estimate: orch, or the framework that it is named after",
+      {"orch", "framework"}};
   Flag overlap{"overlap", "reduce gradients under backward", true};
-  Choice reduce_dtype{
+  ChoiceSetting reduce_dtype{
       "reduce_dtype",
       "number format of gradients on the network: that of the products, or fp32, in which our own "
       "stage 1 sends sums",
       {"dtype", "fp32"}};
-  Choice tied_scatter{
+  ChoiceSetting tied_scatter{
       "tied_scatter",
       "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",
       {"once", "twice"}};
@@ -68,6 +72,6 @@ struct Settings : plan::CommonSettings {
     return params;
   }
 };
-inline constexpr Settings settings;
+inline constexpr Zero3Settings settings;
 
 }  // namespace orch::zero3

@@ -15,16 +15,16 @@ namespace orch::zero3 {
 inline constexpr double kBucket = 5e8, kMostLive = 1e9;
 
 // The settings of a run in common form, for any of the three strategies.
-struct Setup : Mode {
-  explicit Setup(const backend::RunView& run);
+struct Zero3Setup : Mode {
+  explicit Zero3Setup(const backend::BackendRun& run);
 
   backend::Transformer model;
-  backend::States states;
+  backend::StateBytes states;
   std::int64_t micro_batches = 1;
   std::int64_t ranks = 1;   // total number
   std::int64_t tensor = 1;  // ranks that share each layer
   std::int64_t pipeline = 1, chunks = 1;
-  orch::pipeline::Partition partition = {};  // over all chunks; each end counts as a layer
+  orch::pipeline::StagePartition partition = {};  // over all chunks; each end counts as a layer
   bool fp32_reduce = false;   // gradients are sent in fp32, not in the products' type
   bool fp32_weights = false;  // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
@@ -40,9 +40,9 @@ struct Setup : Mode {
     for (; place < pipeline * chunks; place += pipeline) sum += partition.layers_on(place);
     return sum;
   }
-  backend::Group pipeline_group() const { return {pipeline, tensor * ranks}; }
-  backend::Group shard_group() const { return {shard_ranks, tensor}; }
-  backend::Group replica_group() const { return {ranks / shard_ranks, tensor * shard_ranks}; }
+  backend::MeshGroup pipeline_group() const { return {pipeline, tensor * ranks}; }
+  backend::MeshGroup shard_group() const { return {shard_ranks, tensor}; }
+  backend::MeshGroup replica_group() const { return {ranks / shard_ranks, tensor * shard_ranks}; }
   double shards(std::int64_t from_stage) const {
     return stage >= from_stage ? static_cast<double>(shard_ranks) : 1;
   }
@@ -97,14 +97,15 @@ struct Setup : Mode {
 };
 
 // Stages that have the same number of parameters.
-struct Part {
+struct StageRange {
   std::int64_t first = 0, last = 0;
   double params = 0;
 };
-std::vector<Part> parts_of(const Setup& setup);
+std::vector<StageRange> parts_of(const Zero3Setup& setup);
 
-void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
+void check_setup(const backend::BackendRun& run, const Zero3Setup& setup,
+                 backend::ProblemSink& problems);
+void emit_work(const Zero3Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Zero3Setup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::zero3

@@ -16,8 +16,8 @@ class Sharding {
   virtual ~Sharding() = default;
   virtual void begin() {}                                                  // begins a step
   virtual void begin_backward(std::int64_t /*step*/, bool /*is_last*/) {}  // of a micro-batch
-  virtual void before(std::int64_t /*layer*/, train::Way) {}
-  virtual void after(std::int64_t /*layer*/, train::Way) {}
+  virtual void before(std::int64_t /*layer*/, train::Direction) {}
+  virtual void after(std::int64_t /*layer*/, train::Direction) {}
   virtual void ready(std::size_t /*parameter*/) {}  // its gradient is complete
   virtual void finish() {
   }  // after the last backward, or before the weights change. Throws CommError

@@ -16,7 +16,7 @@ namespace orch::zero3 {
 
 using namespace train;
 
-GatheredWeights::GatheredWeights(Group* group, Parameters& parameters, Optimizer& optimizer,
+GatheredWeights::GatheredWeights(CommGroup* group, Parameters& parameters, Optimizer& optimizer,
                                  const std::vector<BucketRange>& units, const SlotOptions& options,
                                  Profile& profile)
     : group_(group),
@@ -62,9 +62,9 @@ void GatheredWeights::bind(std::int64_t layer, const at::Tensor& flat) {
 }
 
 // The layer itself, and those that come next in this direction.
-std::vector<std::int64_t> GatheredWeights::wanted(std::int64_t layer, Way way) const {
+std::vector<std::int64_t> GatheredWeights::wanted(std::int64_t layer, Direction way) const {
   std::vector<std::int64_t> all;
-  const std::int64_t step = way == Way::forward ? 1 : -1;
+  const std::int64_t step = way == Direction::forward ? 1 : -1;
   for (std::int64_t k = 0; k <= options_.ahead; ++k)
     if (const auto next = layer + step * k; next >= 0 && next < options_.layers)
       all.push_back(next);
@@ -110,7 +110,7 @@ void GatheredWeights::gather(Slot& slot, std::size_t unit) {
     return;
   }
   Profile::Scope scope(&profile_, "weights to device");
-  const auto now = Moment::now(whole.device());
+  const auto now = StreamEvent::now(whole.device());
   if (!group_) return void(slot.copied = copies_.copy(whole, mine, now));
   if (!slot.fetched.defined()) slot.fetched = at::empty_like(mine, whole.options());
   copies_.copy(slot.fetched, mine, now);
@@ -137,8 +137,8 @@ void GatheredWeights::wait(std::int64_t layer) {
 }
 
 // Gathers ahead only what the host has updated: the present layer need not wait for that.
-void GatheredWeights::before(std::int64_t layer, Way way) {
-  if (layer == -1 && way == Way::backward) return;  // its gradient does not need its weights
+void GatheredWeights::before(std::int64_t layer, Direction way) {
+  if (layer == -1 && way == Direction::backward) return;  // its gradient does not need its weights
   const auto ahead = wanted(layer, way);
   std::vector<std::int64_t> needed = {layer};
   if (layer == options_.layers) needed.push_back(-1);  // the word embedding
@@ -150,8 +150,8 @@ void GatheredWeights::before(std::int64_t layer, Way way) {
   for (const auto each : needed) wait(each);
 }
 
-void GatheredWeights::after(std::int64_t layer, Way way) {
-  if (way == Way::forward) return;
+void GatheredWeights::after(std::int64_t layer, Direction way) {
+  if (way == Direction::forward) return;
   const bool is_end = layer == -1 || layer == options_.layers;
   if (is_end ? !options_.frees_ends : !options_.keeps_all) return;
   if (auto* slot = find(layer)) slot->layer = kNone;

@@ -28,12 +28,13 @@ class GatheredWeights final : public Sharding {
  public:
   // All must outlive it. group: null for a rank that has all parts; those on its device need no
   // slot.
-  GatheredWeights(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
-                  const std::vector<train::BucketRange>& units, const SlotOptions& options,
-                  train::Profile& profile);
+  GatheredWeights(train::CommGroup* group, train::Parameters& parameters,
+                  train::Optimizer& optimizer, const std::vector<train::BucketRange>& units,
+                  const SlotOptions& options, train::Profile& profile);
 
-  void before(std::int64_t layer, train::Way way) override;  // afterwards its weights are complete
-  void after(std::int64_t layer, train::Way way) override;
+  void before(std::int64_t layer,
+              train::Direction way) override;  // afterwards its weights are complete
+  void after(std::int64_t layer, train::Direction way) override;
   void updated(bool overlapped) override;  // gathered weights are outdated
   void describe(std::map<std::string, std::string>& effective) const override;
   void count(std::map<std::string, double>& memory_items) const override;
@@ -46,22 +47,22 @@ class GatheredWeights final : public Sharding {
     at::Tensor fetched;  // the same, copied from host memory
     std::int64_t layer = kNone;
     bool is_there = false;
-    train::Moment copied = {};
-    train::Pending pending = {};
+    train::StreamEvent copied = {};
+    train::PendingCollective pending = {};
   };
 
   Slot make_slot(std::int64_t layer) const;
   bool is_in_place(std::int64_t layer) const;  // needs no slot
   void bind(std::int64_t layer, const at::Tensor& flat);
   void gather(Slot& slot, std::size_t unit);
-  std::vector<std::int64_t> wanted(std::int64_t layer, train::Way way) const;
+  std::vector<std::int64_t> wanted(std::int64_t layer, train::Direction way) const;
   Slot* find(std::int64_t layer);
   Slot& room_for(std::int64_t layer);
   void start(std::int64_t layer);
   void wait(std::int64_t layer);
   static void arrive(Slot& slot);  // waits for a running gather
 
-  train::Group* const group_;
+  train::CommGroup* const group_;
   train::Parameters& parameters_;
   train::Optimizer& optimizer_;
   const std::vector<train::BucketRange>& units_;

@@ -12,9 +12,9 @@ namespace orch::zero3 {
 class WholeGradients final : public Sharding {
  public:
   // All must outlive it. group: null for a single rank. layers: of the model.
-  WholeGradients(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
-                 const std::vector<train::BucketRange>& units, std::int64_t layers, bool overlap,
-                 train::Profile& profile)
+  WholeGradients(train::CommGroup* group, train::Parameters& parameters,
+                 train::Optimizer& optimizer, const std::vector<train::BucketRange>& units,
+                 std::int64_t layers, bool overlap, train::Profile& profile)
       : parameters_(parameters), optimizer_(optimizer), layers_(layers), profile_(profile) {
     if (!group) return;
     reducer_.emplace(parameters, *group, units,
@@ -27,7 +27,7 @@ class WholeGradients final : public Sharding {
   }
   // Before the first backward, all weights are complete, and gradients of the previous step have
   // been read.
-  void before(std::int64_t layer, train::Way) override {
+  void before(std::int64_t layer, train::Direction) override {
     if (!clears_ || layer != layers_) return;
     optimizer_.finish();
     parameters_.zero_gradients();

@@ -10,14 +10,14 @@ namespace {
 
 using namespace backend;
 
-struct Emitter {
-  const Setup& setup;
+struct Zero3Work {
+  const Zero3Setup& setup;
   WorkSink& sink;
 
   void add(const orch_op& op, Passes passes, double each, double params,
            std::uint32_t hidden = ORCH_OPEN) {
     sink.op(during(op, passes, hidden),
-            [&] { return say(each, " B x ", params, " params = ", Size{each * params}); });
+            [&] { return say(each, " B x ", params, " params = ", PrintedBytes{each * params}); });
   }
 
   // kind: ORCH_MEMORY, ORCH_COPY or ORCH_HOST.
@@ -26,7 +26,7 @@ struct Emitter {
     if (params > 0) add(moved(kind, name, each * params), passes, each, params, hidden);
   }
 
-  void exchange(const char* name, std::uint32_t which, double each, double params, Group group,
+  void exchange(const char* name, std::uint32_t which, double each, double params, MeshGroup group,
                 Passes passes, std::uint32_t hidden) {
     if (group.size == 1) return;
     const double calls = setup.stage == 3 ? 1 : params / kBucket;
@@ -36,14 +36,14 @@ struct Emitter {
 
 // A framework gathers for each forward, and for backward if weights were freed; with a pipeline
 // once per step.
-Passes gathers(const Setup& setup, bool freed) {
+Passes gathers(const Zero3Setup& setup, bool freed) {
   if (setup.staged()) return {0, 0, 0, 1};
   return {1, 0, freed ? 1.0 : 0.0, 0};
 }
 
 // Our own trainer gathers only what is not there: the last layers of forward are the first of
 // backward, and vice versa; the embedding stays for a step (for a micro-batch, as in FSDP).
-Passes own_gathers(const Setup& setup) {
+Passes own_gathers(const Zero3Setup& setup) {
   // A single rank uses those on its device in place.
   const double layers = setup.model.layers * (setup.shard_ranks == 1 ? setup.layers_away() : 1);
   const double left = std::max(0.0, layers - setup.slots());
@@ -51,13 +51,13 @@ Passes own_gathers(const Setup& setup) {
   if (setup.keeps_all || layers == 0) return {1, 0, 0, 0};
   return {(layers + (rounds - 1) * left) / (layers * rounds), 0, left / layers, 0};
 }
-Passes own_end_gathers(const Setup& setup) {
+Passes own_end_gathers(const Zero3Setup& setup) {
   return {setup.fsdp ? 1 : 1 / static_cast<double>(setup.micro_batches), 0, 0, 0};
 }
 
 // Stage 3: gathered before use and freed afterwards. Recomputation and backward of a layer follow
 // each other, so one gather serves both. A shard in host memory first crosses PCIe.
-void emit_gather(Emitter& emit, double params, double away, Passes passes, bool ahead = true) {
+void emit_gather(Zero3Work& emit, double params, double away, Passes passes, bool ahead = true) {
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
   const std::uint32_t under = !hidden          ? ORCH_OPEN
@@ -71,13 +71,13 @@ void emit_gather(Emitter& emit, double params, double away, Passes passes, bool 
 }
 
 // Stage 1 reduces once per step, as with a pipeline, stages 2 and 3 after every micro-batch.
-void emit_scatter(Emitter& emit, double params, Passes passes) {
+void emit_scatter(Zero3Work& emit, double params, Passes passes) {
   const auto& setup = emit.setup;
   emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, setup.sent_gradient(), params,
                 setup.shard_group(), passes, setup.overlap);
 }
 
-void emit_reduction(Emitter& emit, double params) {
+void emit_reduction(Zero3Work& emit, double params) {
   const auto& setup = emit.setup;
   const bool once = setup.stage == 1 || setup.staged();
   const Passes passes = once ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
@@ -95,7 +95,7 @@ void emit_reduction(Emitter& emit, double params) {
 // Our trainer: complete gradients are added within the product; parts, when they arrive, to the
 // previous sum. The buffer that they are computed in is cleared first, and they are rounded for
 // sending.
-void emit_own_accumulation(Emitter& emit, double params, double away) {
+void emit_own_accumulation(Zero3Work& emit, double params, double away) {
   const auto& setup = emit.setup;
   if (!setup.moves_gradients())
     return emit.move(ORCH_MEMORY, "gradient accumulation", 8, params, {0, 0, 1, 0});
@@ -106,7 +106,7 @@ void emit_own_accumulation(Emitter& emit, double params, double away) {
             {0, 0, 1, 0});
 }
 
-void emit_accumulation(Emitter& emit, double params, double away) {
+void emit_accumulation(Zero3Work& emit, double params, double away) {
   const auto& setup = emit.setup;
   if (setup.model.lean) return emit_own_accumulation(emit, params, away);
   if (setup.micro_batches == 1 || (setup.offload != Offload::none && setup.stage > 1)) return;
@@ -116,13 +116,13 @@ void emit_accumulation(Emitter& emit, double params, double away) {
 
 // Bytes through the host's memory: fp32 gradients, master weights and moments read, the latter two
 // written, 16-bit weights written, except for FSDP, which casts when it gathers.
-double host_update_bytes(const Setup& setup) {
+double host_update_bytes(const Zero3Setup& setup) {
   return 4 + 2 * (4 + setup.states.moments) + (setup.fsdp ? 0 : setup.states.weights);
 }
 
 // ZeRO-Offload (Ren et al. 2021): gradients are copied to the host as they are reduced, the host
 // adds them up and updates the shard, and 16-bit weights are copied back.
-void emit_host_update(Emitter& emit, double shard) {
+void emit_host_update(Zero3Work& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
   const bool each_time = setup.stage > 1;
@@ -137,7 +137,7 @@ void emit_host_update(Emitter& emit, double shard) {
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, {0, 0, 0, 1});
 }
 
-void emit_sums_on_host(Emitter& emit, double shard, bool adds) {
+void emit_sums_on_host(Zero3Work& emit, double shard, bool adds) {
   const auto& setup = emit.setup;
   const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
   emit.move(ORCH_COPY, "gradients to host", sent, shard, {0, 0, 1, 0}, setup.overlap);
@@ -146,7 +146,7 @@ void emit_sums_on_host(Emitter& emit, double shard, bool adds) {
 }
 
 // The head's part of the word embedding's gradient: the lookup's follows.
-void emit_words_again(Emitter& emit, double params) {
+void emit_words_again(Zero3Work& emit, double params) {
   const auto& setup = emit.setup;
   emit_scatter(emit, params, {0, 0, 1, 0});
   if (setup.offload == Offload::full && setup.ends_away() == 1)
@@ -156,7 +156,7 @@ void emit_words_again(Emitter& emit, double params) {
 // Our trainer: once the norm is known, in forward's order, during the next forward (Lian et al.
 // 2025, SuperOffload, but without its rollback). Gradients wait for it on the device, or, with
 // 'full', are added up and squared on the host as they arrive.
-void emit_own_host_update(Emitter& emit, double shard) {
+void emit_own_host_update(Zero3Work& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
   const Passes at_end{0, 0, 0, 1};
@@ -172,7 +172,7 @@ void emit_own_host_update(Emitter& emit, double shard) {
 }
 
 // away: the part that the host updates.
-void emit_update(Emitter& emit, double params, double away) {
+void emit_update(Zero3Work& emit, double params, double away) {
   const auto& setup = emit.setup;
   const double shard = params / setup.shards(1);
   emit.move(ORCH_MEMORY, "optimizer", setup.states.step_traffic(), (1 - away) * shard,
@@ -185,20 +185,20 @@ void emit_update(Emitter& emit, double params, double away) {
                   setup.model.lean && setup.overlap ? ORCH_UNDER_FORWARD : ORCH_OPEN);
 }
 
-void emit_training(Emitter& emit, double params, double away) {
+void emit_training(Zero3Work& emit, double params, double away) {
   emit_accumulation(emit, params, away);
   emit_reduction(emit, params);
   emit_update(emit, params, away);
 }
 
-void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
+void emit_sums(const Zero3Setup& setup, double numbers, WorkSink& sink) {
   if (!setup.model.lean || !setup.states.adafactor) return;
   emit_statistics(sink, numbers, {setup.tensor, 1});
   if (setup.shard_ranks > 1) emit_statistics(sink, numbers, {setup.ranks, setup.tensor});
 }
 
 // Each tensor-parallel rank has only the gradient of its own heads.
-void emit_head_norms(const Setup& setup, WorkSink& sink) {
+void emit_head_norms(const Zero3Setup& setup, WorkSink& sink) {
   const double params = setup.model.head_norm_params(), bytes = 4 * params / setup.shards(2);
   if (!setup.model.lean || setup.tensor == 1 || params == 0) return;
   sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, {setup.tensor, 1},
@@ -207,8 +207,8 @@ void emit_head_norms(const Setup& setup, WorkSink& sink) {
           [&] { return say("4 B x ", params, " params of the heads' norms"); });
 }
 
-void emit_blocks(const Setup& setup, WorkSink& sink) {
-  Emitter emit{setup, sink};
+void emit_blocks(const Zero3Setup& setup, WorkSink& sink) {
+  Zero3Work emit{setup, sink};
   const auto& model = setup.model;
   const double ends = setup.front_params();
   const bool lean = model.lean;
@@ -217,7 +217,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   if (setup.offload_activations)
     sink.op(during(moved(ORCH_COPY, "checkpoint to host and back", setup.checkpoint_bytes()),
                    {1, 0, 1, 0}, true),
-            [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
+            [&] { return say(PrintedBytes{setup.checkpoint_bytes()}, " each way"); });
   if (model.narrow > 0)  // a layer's operands are rounded where they are used
     emit.move(ORCH_MEMORY, "casts of weights for products", model.element + model.narrow,
               model.layer_params(), {1, 0, 1, 0});
@@ -257,7 +257,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
 
 }  // namespace
 
-void emit_work(const Setup& setup, WorkSink& sink) {
+void emit_work(const Zero3Setup& setup, WorkSink& sink) {
   sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
                  setup.chunks, setup.dtype, 0});
   emit_blocks(setup, sink);

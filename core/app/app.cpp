@@ -31,7 +31,7 @@ volatile std::sig_atomic_t stop_requested = 0;
 
 bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
   const auto key = [](const plan::Planned& p) {
-    return std::make_tuple(p.estimate.fit == plan::Fit::oom, p.estimate.days_to_train,
+    return std::make_tuple(p.estimate.fit == plan::MemoryFit::oom, p.estimate.days_to_train,
                            p.estimate.gpu_hours, std::string_view(p.run.id));
   };
   return key(a) < key(b);
@@ -209,7 +209,7 @@ void catch_interrupts() {
 
 bool interrupted() { return stop_requested != 0; }
 
-App::App(Places places, backend::Backends backends)
+App::App(OrchFolders places, backend::Backends backends)
     : places_(std::move(places)),
       backends_(std::move(backends)),
       clusters_(places_.cluster_folders(), places_.gpus(), places_.stacks()),
@@ -241,7 +241,7 @@ plan::FindCluster App::find_cluster() {
   return [this](std::string_view name) { return clusters_.find(name); };
 }
 
-Result<plan::Experiment> App::load(const experiment::Source& source,
+Result<plan::Experiment> App::load(const experiment::ExperimentSource& source,
                                    const std::optional<Date>& start) {
   look_beside(source.file);
   auto experiment = loader_.load(source);
@@ -291,7 +291,7 @@ void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const 
 
 estimate::AskWork App::ask_work() const {
   return [this](const plan::Run& run, backend::Work& work) {
-    return backends_.of(*run.strategy).work(run, backend::Explained::none, work);
+    return backends_.of(*run.strategy).work(run, backend::WorkTexts::none, work);
   };
 }
 
@@ -315,7 +315,7 @@ class App::Pricing {
       ++outcome_.duplicates;
       return {};
     }
-    const auto explained = items_ ? backend::Explained::names : backend::Explained::none;
+    const auto explained = items_ ? backend::WorkTexts::names : backend::WorkTexts::none;
     if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status)
       return status;
     auto estimate = items_ ? estimator_.explain(run, work_) : estimator_.estimate(run, work_);
@@ -361,7 +361,8 @@ class App::Pricing {
   std::unordered_multimap<std::size_t, std::size_t> places_;  // by the hash of their ids
 };
 
-Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
+Result<PlannedExperiment> App::plan(const experiment::ExperimentSource& source,
+                                    const PlanOptions& options) {
   auto experiment = load(source, options.start);
   if (!experiment) return experiment.error();
   PlannedExperiment outcome;
@@ -439,7 +440,7 @@ Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
   return {};
 }
 
-Result<plan::Planned> App::explain(plan::Run run, backend::Explained explained) {
+Result<plan::Planned> App::explain(plan::Run run, backend::WorkTexts explained) {
   backend::Work work;
   if (auto status = backends_.of(*run.strategy).work(run, explained, work); !status)
     return status.error();

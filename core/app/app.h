@@ -22,7 +22,7 @@ namespace orch::app {
 struct PlannedExperiment {
   plan::Experiment experiment;
   std::vector<plan::Planned> runs;
-  std::vector<plan::Rejected> rejected;
+  std::vector<plan::RejectedRun> rejected;
   std::size_t duplicates = 0;  // number of runs left out because an identical one exists
 };
 
@@ -42,7 +42,7 @@ class App {
  public:
   static Result<std::unique_ptr<App>> create();
 
-  const Places& places() const { return places_; }
+  const OrchFolders& places() const { return places_; }
   const backend::Backends& backends() const { return backends_; }
   hardware::Catalog& clusters() { return clusters_; }
   experiment::Loader& loader() { return loader_; }
@@ -58,10 +58,11 @@ class App {
 
   // Loads the experiment of a file, with a start date if its deadline needs one; includes the files
   // beside it.
-  Result<plan::Experiment> load(const experiment::Source& source,
+  Result<plan::Experiment> load(const experiment::ExperimentSource& source,
                                 const std::optional<Date>& start = {});
 
-  Result<PlannedExperiment> plan(const experiment::Source& source, const PlanOptions& options = {});
+  Result<PlannedExperiment> plan(const experiment::ExperimentSource& source,
+                                 const PlanOptions& options = {});
 
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, PlannedExperiment& outcome);
@@ -69,13 +70,13 @@ class App {
   // Adds items to the run's estimate: those of time and memory with their formulas, or of time
   // alone.
   Result<plan::Planned> explain(plan::Run run,
-                                backend::Explained explained = backend::Explained::formulas);
+                                backend::WorkTexts explained = backend::WorkTexts::formulas);
 
   // Reads a run folder's run.json.
   Result<plan::Run> read_run(const fs::path& folder);
 
  private:
-  App(Places places, backend::Backends backends);
+  App(OrchFolders places, backend::Backends backends);
 
   void check_phases(const plan::Run& run, std::vector<Error>& reasons) const;
   Status check_frameworks(const plan::Experiment& experiment);
@@ -85,7 +86,7 @@ class App {
   void repeat_finished(const fs::path& root, PlannedExperiment& outcome) const;
   void adopt_names(const fs::path& root, PlannedExperiment& outcome);
 
-  Places places_;
+  OrchFolders places_;
   backend::Backends backends_;
   hardware::Catalog clusters_;
   experiment::Loader loader_;

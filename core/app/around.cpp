@@ -14,7 +14,7 @@ namespace orch::app {
 namespace {
 
 using plan::Planned;
-using Runs = std::vector<const Planned*>;
+using PlannedRuns = std::vector<const Planned*>;
 
 constexpr double kMostConfigurations = 300'000;  // takes less than a second
 constexpr std::size_t kMostRuns = 20'000, kMostQuestions = 8;
@@ -22,16 +22,16 @@ constexpr double kFaster = 1.1;       // smallest speedup to report
 constexpr double kAsGood = 1.02;      // smallest gain for which a setting is changed
 constexpr double kAsGoodToFit = 1.1;  // the same for runs that do not fit as listed
 
-bool fits(const Planned& planned) { return planned.estimate.fit != plan::Fit::oom; }
+bool fits(const Planned& planned) { return planned.estimate.fit != plan::MemoryFit::oom; }
 
 bool has_param(const plan::Experiment& experiment, std::string_view name) {
   return std::ranges::any_of(experiment.strategies,
                              [&](const auto& asked) { return asked.strategy->index(name) >= 0; });
 }
 
-search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& asked,
-                           bool keeps_layout) {
-  search::Opening opening;
+search::OpenFields opening_of(const plan::Experiment& experiment, const plan::Run& asked,
+                              bool keeps_layout) {
+  search::OpenFields opening;
   if (has_flash_attention(asked) && has_param(experiment, "flash_attention"))
     opening.open.push_back("flash_attention");
   if (!keeps_layout) return opening;
@@ -62,10 +62,10 @@ bool is_started(App& app, const plan::Run& run) {
 // The fastest run of each strategy that fits, for the question of these runs.
 std::vector<Planned> search_near(App& app, const plan::Experiment& experiment,
                                  const plan::Run& asked, bool keeps_layout) {
-  const auto space = search::Space::make(experiment, app.find_cluster(),
-                                         opening_of(experiment, asked, keeps_layout));
+  const auto space = search::SearchSpace::make(experiment, app.find_cluster(),
+                                               opening_of(experiment, asked, keeps_layout));
   if (!space || search::size_of(**space, interrupted) > kMostConfigurations) return {};
-  search::Options options;
+  search::SearchOptions options;
   options.interrupted = interrupted;
   options.accept = [&](const plan::Run& run, const plan::Estimate&) -> Result<bool> {
     return plan::machine_of(run) == plan::machine_of(asked) && is_same_training(run, asked);
@@ -84,8 +84,8 @@ std::vector<Planned> search_near(App& app, const plan::Experiment& experiment,
 
 bool counts_nodes(const plan::Experiment& experiment) {
   const auto& axes = experiment.hardware.axes;
-  return std::ranges::any_of(axes,
-                             [](const plan::Axis& axis) { return contains(axis.fields, "nodes"); });
+  return std::ranges::any_of(
+      axes, [](const plan::SweepAxis& axis) { return contains(axis.fields, "nodes"); });
 }
 
 // The differing fields. Nodes and replicas that follow from other GPUs are left out. by_nodes: the
@@ -129,7 +129,7 @@ Planned simplified(App& app, Planned planned, const plan::Run& listed, double as
 }
 
 // The listed run of its strategy with the fewest changes.
-const Planned* nearest(const plan::Run& run, const Runs& listed) {
+const Planned* nearest(const plan::Run& run, const PlannedRuns& listed) {
   const Planned* best = nullptr;
   std::size_t least = 0;
   for (const auto* each : listed) {
@@ -143,7 +143,7 @@ const Planned* nearest(const plan::Run& run, const Runs& listed) {
 // A copy of the experiment with a multiple of its GPUs.
 plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times) {
   auto out = experiment;
-  const auto scale = [&](plan::Space& space) {
+  const auto scale = [&](plan::SweepSpace& space) {
     for (auto& axis : space.axes)
       for (std::size_t i = 0; i < axis.fields.size(); ++i)
         if (axis.fields[i] == "gpus" || axis.fields[i] == "nodes")
@@ -168,13 +168,13 @@ std::vector<Planned> search_on_more(App& app, const plan::Experiment& experiment
   return found;
 }
 
-std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& experiment,
-                                          const Runs& runs) {
+std::optional<tables::NearbyRun> nearest_fit(App& app, const plan::Experiment& experiment,
+                                             const PlannedRuns& runs) {
   const auto& asked = runs.front()->run;
   auto found = search_near(app, experiment, asked, /*keeps_layout=*/true);
   if (found.empty()) found = search_near(app, experiment, asked, false);
   if (found.empty()) found = search_on_more(app, experiment, asked);
-  std::optional<tables::Nearby> best;
+  std::optional<tables::NearbyRun> best;
   for (auto& each : found) {
     const auto* listed = nearest(each.run, runs);
     if (!listed) continue;
@@ -182,21 +182,21 @@ std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& expe
     auto changes = changes_of(each.run, listed->run, counts_nodes(experiment));
     if (changes.empty()) continue;
     if (!best || each.estimate.days_to_train < best->planned.estimate.days_to_train)
-      best = tables::Nearby{std::move(each), listed, std::move(changes)};
+      best = tables::NearbyRun{std::move(each), listed, std::move(changes)};
   }
   return best;
 }
 
 // The best listed run of a strategy, which is the first.
-const Planned* best_listed(const plan::Run& run, const Runs& runs) {
+const Planned* best_listed(const plan::Run& run, const PlannedRuns& runs) {
   const auto found = std::ranges::find_if(runs, [&](const auto* each) {
     return fits(*each) && is_same_software(each->run, run) && is_same_training(each->run, run);
   });
   return found == runs.end() ? nullptr : *found;
 }
 
-void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs,
-                std::vector<tables::Nearby>& to) {
+void add_faster(App& app, const plan::Experiment& experiment, const PlannedRuns& runs,
+                std::vector<tables::NearbyRun>& to) {
   for (auto& each : search_near(app, experiment, runs.front()->run, false)) {
     // For a strategy without a listed run that fits, the best found.
     const auto* fitting = best_listed(each.run, runs);
@@ -213,8 +213,8 @@ void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs,
 
 }  // namespace
 
-std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan) {
-  std::vector<tables::Nearby> out;
+std::vector<tables::NearbyRun> look_around(App& app, const tables::RankedRuns& plan) {
+  std::vector<tables::NearbyRun> out;
   const auto questions = tables::by_question(plan);
   if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
   for (const auto& runs : questions) {

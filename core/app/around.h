@@ -9,6 +9,6 @@ namespace orch::app {
 // what would fit with the fewest changes, first of settings, then of the layout, then of the number
 // of GPUs. For the others: strategies for which a search finds a run a tenth faster than the listed
 // ones. The search is quick: larger spaces are skipped.
-std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan);
+std::vector<tables::NearbyRun> look_around(App& app, const tables::RankedRuns& plan);
 
 }  // namespace orch::app

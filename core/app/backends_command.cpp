@@ -10,13 +10,14 @@ namespace orch::app {
 namespace {
 
 // A parameter and its owner: a strategy's name, or "training".
-struct Setting {
+struct ListedSetting {
   std::string of;
   plan::Param param;
 };
 
-std::vector<Setting> settings_of(const std::string& name, const std::vector<plan::Param>& params) {
-  return mapped(params, [&](const plan::Param& param) { return Setting{name, param}; });
+std::vector<ListedSetting> settings_of(const std::string& name,
+                                       const std::vector<plan::Param>& params) {
+  return mapped(params, [&](const plan::Param& param) { return ListedSetting{name, param}; });
 }
 
 std::string values_of(const plan::Param& param) {
@@ -31,30 +32,30 @@ show::Cell default_of(const plan::Param& param) {
   return {param.default_value, given ? plan::plain(param.default_value) : "required"};
 }
 
-show::Table settings_table(std::string title, std::vector<Setting> settings) {
-  show::Columns<Setting> columns(std::move(settings));
-  columns.add("of", [](const Setting& s) { return s.of; });
-  columns.add("name", "parameter", 0, [](const Setting& s) { return s.param.name; });
-  columns.add("default", "default", 0, [](const Setting& s) { return default_of(s.param); });
-  columns.add("values", "values", 0, [](const Setting& s) { return values_of(s.param); });
-  columns.add("doc", "what", 0, [](const Setting& s) { return s.param.doc; });
+show::Table settings_table(std::string title, std::vector<ListedSetting> settings) {
+  show::Columns<ListedSetting> columns(std::move(settings));
+  columns.add("of", [](const ListedSetting& s) { return s.of; });
+  columns.add("name", "parameter", 0, [](const ListedSetting& s) { return s.param.name; });
+  columns.add("default", "default", 0, [](const ListedSetting& s) { return default_of(s.param); });
+  columns.add("values", "values", 0, [](const ListedSetting& s) { return values_of(s.param); });
+  columns.add("doc", "what", 0, [](const ListedSetting& s) { return s.param.doc; });
   return columns.table("parameters", std::move(title));
 }
 
 // A strategy of a backend.
-struct Offered {
+struct OfferedStrategy {
   const backend::Backend* backend = nullptr;
   plan::StrategyPtr strategy;
 };
 
-show::Table strategies_table(std::vector<Offered> offered) {
-  show::Columns<Offered> columns(std::move(offered));
-  columns.add("name", [](const Offered& o) { return o.strategy->name; });
-  columns.add("doc", [](const Offered& o) { return o.strategy->doc; });
-  columns.add("backend", [](const Offered& o) { return o.backend->name(); });
-  columns.add("version", [](const Offered& o) { return o.backend->version(); });
-  columns.add("backend_doc", [](const Offered& o) { return o.backend->doc(); });
-  columns.add("file", [](const Offered& o) { return o.backend->file().string(); });
+show::Table strategies_table(std::vector<OfferedStrategy> offered) {
+  show::Columns<OfferedStrategy> columns(std::move(offered));
+  columns.add("name", [](const OfferedStrategy& o) { return o.strategy->name; });
+  columns.add("doc", [](const OfferedStrategy& o) { return o.strategy->doc; });
+  columns.add("backend", [](const OfferedStrategy& o) { return o.backend->name(); });
+  columns.add("version", [](const OfferedStrategy& o) { return o.backend->version(); });
+  columns.add("backend_doc", [](const OfferedStrategy& o) { return o.backend->doc(); });
+  columns.add("file", [](const OfferedStrategy& o) { return o.backend->file().string(); });
   return columns.table("strategies");
 }
 
@@ -83,19 +84,19 @@ show::Table frameworks_table(App& app) {
                        "by instead of ours");
 }
 
-std::string title_of(const Offered& offered) {
+std::string title_of(const OfferedStrategy& offered) {
   return fmt::format("{}{{}}: {} (backend {} {})", offered.strategy->name, offered.strategy->doc,
                      offered.backend->name(), offered.backend->version());
 }
 
 // The strategies selected by the name of a strategy, a backend or a section; no name: all.
-class Listing {
+class BackendListing {
  public:
-  Listing(App& app, std::string wanted) : app_(app), wanted_(std::move(wanted)) {}
+  BackendListing(App& app, std::string wanted) : app_(app), wanted_(std::move(wanted)) {}
 
   Result<show::Answer> answer() {
     for (const auto& backend : app_.backends().all())
-      for (const auto& strategy : backend.strategies()) add(Offered{&backend, strategy});
+      for (const auto& strategy : backend.strategies()) add(OfferedStrategy{&backend, strategy});
     if (!offered_.empty())
       answer_.sections.push_back(show::for_programs(strategies_table(std::move(offered_))));
     const auto training = mapped(plan::training_fields(), &plan::TrainingField::param);
@@ -117,7 +118,7 @@ class Listing {
     return wanted_.empty() || wanted_ == name;
   }
 
-  void add(const Offered& offered) {
+  void add(const OfferedStrategy& offered) {
     if (!wants(offered.strategy->name) && wanted_ != offered.backend->name()) return;
     offered_.push_back(offered);
     add(title_of(offered), offered.strategy->name, offered.strategy->params);
@@ -134,15 +135,15 @@ class Listing {
   std::string wanted_;
   show::Answer answer_;
   std::vector<std::string> names_;
-  std::vector<Offered> offered_;
-  std::vector<Setting> settings_;
+  std::vector<OfferedStrategy> offered_;
+  std::vector<ListedSetting> settings_;
 };
 
 }  // namespace
 
 Ending backends_command(App& app, const ListArguments& arguments, Console& console) {
   app.look_in(".");
-  const auto answer = Listing(app, arguments.name).answer();
+  const auto answer = BackendListing(app, arguments.name).answer();
   if (!answer) return answer.error();
   arguments.common.give(*answer, console);
   return Exit::ok;

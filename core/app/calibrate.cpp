@@ -12,7 +12,7 @@
 namespace orch::app {
 namespace {
 
-using published::Judged, published::Sample;
+using published::JudgedSample, published::PublishedSample;
 
 // Same chips, nodes and links: measurements on one are valid for the other.
 bool alike(const plan::Partition& a, const plan::Partition& b) {
@@ -23,7 +23,7 @@ bool alike(const plan::Partition& a, const plan::Partition& b) {
                       a.network.bandwidth.value == b.network.bandwidth.value);
 }
 
-std::size_t machine_for(const Sample& sample, Study& out) {
+std::size_t machine_for(const PublishedSample& sample, FitInput& out) {
   const auto* cluster = sample.run.cluster.get();
   const auto* partition = sample.run.partition;
   for (std::size_t m = 0; m < out.machines.size(); ++m) {
@@ -33,12 +33,12 @@ std::size_t machine_for(const Sample& sample, Study& out) {
     return m;
   }
   const auto& known = partition->calibration;
-  out.machines.push_back({{partition}, known ? known->eras : std::vector<plan::Era>{}});
+  out.machines.push_back({{partition}, known ? known->eras : std::vector<plan::SoftwareEra>{}});
   out.clusters.push_back(cluster);
   return out.machines.size() - 1;
 }
 
-int stack_for(const Sample& sample, Study& out) {
+int stack_for(const PublishedSample& sample, FitInput& out) {
   const auto* found = plan::stack_of(sample.run);
   if (!found) return -1;
   for (std::size_t s = 0; s < out.stacks.size(); ++s)
@@ -47,10 +47,10 @@ int stack_for(const Sample& sample, Study& out) {
   return static_cast<int>(out.stacks.size()) - 1;
 }
 
-Status work_of(const App& app, const plan::Run& run, const estimate::Without& without,
+Status work_of(const App& app, const plan::Run& run, const estimate::LeftOutTerms& without,
                backend::Work& work) {
   const auto& backend = app.backends().of(*run.strategy);
-  const auto names = without.empty() ? backend::Explained::none : backend::Explained::names;
+  const auto names = without.empty() ? backend::WorkTexts::none : backend::WorkTexts::names;
   if (auto status = backend.work(run, names, work); !status) return status.error();
   without.apply(work);
   return {};
@@ -58,7 +58,7 @@ Status work_of(const App& app, const plan::Run& run, const estimate::Without& wi
 
 }  // namespace
 
-plan::Partition Study::place(const calibrate::Fitted& fitted, std::size_t sample) const {
+plan::Partition FitInput::place(const calibrate::FitResult& fitted, std::size_t sample) const {
   const auto& o = observations[sample];
   const auto at = plan::calibrated(*o.run.partition, fitted.machines[o.machine]);
   if (o.stack < 0) return at;
@@ -66,7 +66,7 @@ plan::Partition Study::place(const calibrate::Fitted& fitted, std::size_t sample
   return plan::on_stack(at, std::make_shared<const plan::Stack>(stack));
 }
 
-std::vector<std::size_t> Study::circles() const {
+std::vector<std::size_t> FitInput::circles() const {
   std::vector<std::size_t> leader(machines.size() + stacks.size());
   std::iota(leader.begin(), leader.end(), 0);
   const auto find = [&](std::size_t at) {
@@ -79,29 +79,30 @@ std::vector<std::size_t> Study::circles() const {
   return mapped(observations, [&](const auto& o) { return find(o.machine); });
 }
 
-calibrate::Fitted Study::fit(calibrate::Options options,
-                             const std::function<bool(std::size_t)>& use) const {
+calibrate::FitResult FitInput::fit(calibrate::FitOptions options,
+                                   const std::function<bool(std::size_t)>& use) const {
   std::vector<const calibrate::Observation*> used;
   for (std::size_t i = 0; i < observations.size(); ++i)
     used.push_back(use(i) ? &observations[i] : nullptr);
   return calibrate::fit(machines, stacks, used, options);
 }
 
-Result<std::set<std::string>> ingredients(const App& app, const std::vector<Sample>& samples) {
+Result<std::set<std::string>> ingredients(const App& app,
+                                          const std::vector<PublishedSample>& samples) {
   std::set<std::string> names;
   backend::Work work;
   for (const auto& sample : samples) {
     const auto& backend = app.backends().of(*sample.run.strategy);
-    if (auto status = backend.work(sample.run, backend::Explained::names, work); !status)
+    if (auto status = backend.work(sample.run, backend::WorkTexts::names, work); !status)
       return status.error();
     estimate::add_names(work, names);
   }
   return names;
 }
 
-Result<Study> study(const App& app, const std::vector<Sample>& samples,
-                    const estimate::Without& without) {
-  Study out;
+Result<FitInput> study(const App& app, const std::vector<PublishedSample>& samples,
+                       const estimate::LeftOutTerms& without) {
+  FitInput out;
   for (const auto& sample : samples) {
     calibrate::Observation observation;
     observation.run = sample.run;
@@ -124,10 +125,11 @@ Result<Study> study(const App& app, const std::vector<Sample>& samples,
   return out;
 }
 
-Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sample>& samples,
-                                           const std::vector<std::string>& folds,
-                                           const std::set<std::string>& apart,
-                                           const estimate::Without& without) {
+Result<std::vector<JudgedSample>> judge_left_out(const App& app,
+                                                 const std::vector<PublishedSample>& samples,
+                                                 const std::vector<std::string>& folds,
+                                                 const std::set<std::string>& apart,
+                                                 const estimate::LeftOutTerms& without) {
   const auto all = study(app, samples, without);
   if (!all) return all.error();
   const auto circles = all->circles();
@@ -135,14 +137,14 @@ Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sam
     return !apart.contains(samples[i].id) && !samples[i].assumed_sizes;
   };
   const auto whole = all->fit({}, usable);
-  std::vector<Judged> judged(samples.size());
+  std::vector<JudgedSample> judged(samples.size());
   estimate::Estimator estimator;
   for (const auto& fold : std::set<std::string>(folds.begin(), folds.end())) {
     if (interrupted()) return Error{"interrupted", "not all rows were predicted", ""};
     std::set<std::size_t> near;
     for (std::size_t i = 0; i < samples.size(); ++i)
       if (folds[i] == fold) near.insert(circles[i]);
-    calibrate::Options options;
+    calibrate::FitOptions options;
     options.near = &whole;
     const auto fitted = all->fit(options, [&](std::size_t i) {
       return folds[i] != fold && near.contains(circles[i]) && usable(i);
@@ -158,11 +160,13 @@ Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sam
   return judged;
 }
 
-Result<std::vector<Judged>> judge_as_is(const App& app, const std::vector<Sample>& samples,
-                                        bool with_fitted, const estimate::Without& without) {
+Result<std::vector<JudgedSample>> judge_as_is(const App& app,
+                                              const std::vector<PublishedSample>& samples,
+                                              bool with_fitted,
+                                              const estimate::LeftOutTerms& without) {
   return published::judge(samples,
                           [&, estimator = estimate::Estimator(), work = backend::Work()](
-                              const Sample& sample) mutable -> Result<plan::Estimate> {
+                              const PublishedSample& sample) mutable -> Result<plan::Estimate> {
                             const auto& run = sample.run;
                             if (auto status = work_of(app, run, without, work); !status)
                               return status.error();

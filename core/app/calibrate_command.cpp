@@ -22,36 +22,36 @@ namespace orch::app {
 namespace {
 
 // Rows of a study, the constants fitted to them, and the score of the fit.
-struct Refit {
+struct GroupFit {
   std::string title;
   std::string rows;
   std::vector<std::string> names;  // names of the partitions, or of the stack
   const char* kind;                // cluster or stack
   std::string cluster;
   std::map<std::string, plan::Constant> was, now;
-  std::vector<plan::Era> eras_were, eras;
-  published::Score before, after;
+  std::vector<plan::SoftwareEra> eras_were, eras;
+  published::GroupScore before, after;
 };
 
 using PartitionOf = std::function<plan::Partition(std::size_t)>;
 using Eras = std::function<double(std::size_t)>;
 
-published::Score score_of(const std::vector<published::Sample>& samples, const Study& study,
-                          const std::vector<std::size_t>& members, const PartitionOf& place,
-                          const Eras& era) {
+published::GroupScore score_of(const std::vector<published::PublishedSample>& samples,
+                               const FitInput& study, const std::vector<std::size_t>& members,
+                               const PartitionOf& place, const Eras& era) {
   estimate::Estimator estimator;
-  std::vector<published::Judged> judged;
+  std::vector<published::JudgedSample> judged;
   for (const auto i : members) {
     const auto& o = study.observations[i];
     judged.push_back(
         {&samples[i], record::estimated_of(estimator.estimate(o.run, o.work, place(i)), era(i))});
   }
-  std::vector<const published::Judged*> rows;
+  std::vector<const published::JudgedSample*> rows;
   for (const auto& row : judged) rows.push_back(&row);
   return published::score_table(rows);
 }
 
-std::string text_of(const Study& study, const std::vector<std::size_t>& members) {
+std::string text_of(const FitInput& study, const std::vector<std::size_t>& members) {
   std::vector<const calibrate::Observation*> rows;
   for (const auto i : members) rows.push_back(&study.observations[i]);
   return calibrate::rows_text(rows);
@@ -64,19 +64,19 @@ std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
 }
 
 // The results of a fit, and its input.
-struct Calibrated {
-  const std::vector<published::Sample>& samples;
-  const Study& study;
-  calibrate::Options options;
+struct CalibrationResult {
+  const std::vector<published::PublishedSample>& samples;
+  const FitInput& study;
+  calibrate::FitOptions options;
   std::function<bool(std::size_t)> use;
-  calibrate::Fitted fitted;
+  calibrate::FitResult fitted;
 
-  bool present() const { return options.start == calibrate::Start::present; }
+  bool present() const { return options.start == calibrate::FitStart::present; }
 };
 
 // Computes the score of a refit over the observations for which `is` is true.
-void score(const Calibrated& c, const std::function<bool(const calibrate::Observation&)>& is,
-           Refit& out) {
+void score(const CalibrationResult& c, const std::function<bool(const calibrate::Observation&)>& is,
+           GroupFit& out) {
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < c.study.observations.size(); ++i)
     if (c.use(i) && is(c.study.observations[i])) members.push_back(i);
@@ -99,10 +99,10 @@ void score(const Calibrated& c, const std::function<bool(const calibrate::Observ
       });
 }
 
-Refit of_machine(const Calibrated& c, std::size_t m) {
+GroupFit of_machine(const CalibrationResult& c, std::size_t m) {
   const auto& machine = c.study.machines[m];
   const auto& first = *machine.partitions.front();
-  Refit out;
+  GroupFit out;
   out.kind = "cluster";
   out.cluster = c.study.clusters[m]->name;
   for (const auto* partition : machine.partitions) out.names.push_back(partition->name);
@@ -116,8 +116,8 @@ Refit of_machine(const Calibrated& c, std::size_t m) {
   return out;
 }
 
-Refit of_stack(const Calibrated& c, std::size_t s) {
-  Refit out;
+GroupFit of_stack(const CalibrationResult& c, std::size_t s) {
+  GroupFit out;
   out.kind = "stack";
   out.names = {c.study.stacks[s]->name};
   out.title = "factors of " + out.names.front();
@@ -129,8 +129,8 @@ Refit of_stack(const Calibrated& c, std::size_t s) {
 }
 
 // One for each machine and then each stack, with the scores of its rows.
-std::vector<Refit> refits_of(const Calibrated& c) {
-  std::vector<Refit> out;
+std::vector<GroupFit> refits_of(const CalibrationResult& c) {
+  std::vector<GroupFit> out;
   for (std::size_t m = 0; m < c.study.machines.size(); ++m)
     if (!c.study.machines[m].held && !c.fitted.machines[m].constants.empty())
       out.push_back(of_machine(c, m));
@@ -139,7 +139,7 @@ std::vector<Refit> refits_of(const Calibrated& c) {
   return out;
 }
 
-double era_was(const Refit& refit, const std::string& until) {
+double era_was(const GroupFit& refit, const std::string& until) {
   for (const auto& era : refit.eras_were)
     if (era.until == until) return era.time.value;
   return 1;
@@ -151,8 +151,8 @@ std::string bound_text(const plan::Constant& constant) {
   return at == std::string::npos ? "" : constant.origin.substr(at);
 }
 
-std::vector<Changed> changed_by(const Refit& refit) {
-  std::vector<Changed> out;
+std::vector<ChangedConstant> changed_by(const GroupFit& refit) {
+  std::vector<ChangedConstant> out;
   const bool factors = std::string_view(refit.kind) == "stack";
   for (const auto& tunable : plan::all_tunables()) {
     const auto now = refit.now.find(std::string(tunable.name));
@@ -176,46 +176,47 @@ std::string percent(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f} %", *error) : "-";
 }
 
-std::string errors_text(const Refit& refit) {
+std::string errors_text(const GroupFit& refit) {
   return fmt::format("step time {} off before, {} after; memory {} before, {} after",
                      percent(refit.before.mape), percent(refit.after.mape),
                      percent(refit.before.memory_mape), percent(refit.after.memory_mape));
 }
 
-show::Table refits_table(const std::vector<Refit>& refits) {
-  std::vector<const Refit*> rows;
+show::Table refits_table(const std::vector<GroupFit>& refits) {
+  std::vector<const GroupFit*> rows;
   for (const auto& refit : refits) rows.push_back(&refit);
-  show::Columns<Refit> columns(std::move(rows));
-  columns.add("name", [](const Refit& r) { return r.title; });
-  columns.add("kind", [](const Refit& r) { return r.kind; });
-  columns.add("cluster", [](const Refit& r) { return r.cluster; });
-  columns.add("names", [](const Refit& r) { return join(r.names, ", "); });
-  columns.add("rows", [](const Refit& r) { return r.rows; });
+  show::Columns<GroupFit> columns(std::move(rows));
+  columns.add("name", [](const GroupFit& r) { return r.title; });
+  columns.add("kind", [](const GroupFit& r) { return r.kind; });
+  columns.add("cluster", [](const GroupFit& r) { return r.cluster; });
+  columns.add("names", [](const GroupFit& r) { return join(r.names, ", "); });
+  columns.add("rows", [](const GroupFit& r) { return r.rows; });
   const auto add = [&](const char* name, auto score, auto error) {
-    columns.add(name, [=](const Refit& r) {
+    columns.add(name, [=](const GroupFit& r) {
       const auto& value = r.*score.*error;
       return value ? show::Cell(*value) : show::Cell();
     });
   };
-  using published::Score;
-  add("mape_before", &Refit::before, &Score::mape);
-  add("mape_after", &Refit::after, &Score::mape);
-  add("memory_mape_before", &Refit::before, &Score::memory_mape);
-  add("memory_mape_after", &Refit::after, &Score::memory_mape);
+  using published::GroupScore;
+  add("mape_before", &GroupFit::before, &GroupScore::mape);
+  add("mape_after", &GroupFit::after, &GroupScore::mape);
+  add("memory_mape_before", &GroupFit::before, &GroupScore::memory_mape);
+  add("memory_mape_after", &GroupFit::after, &GroupScore::memory_mape);
   return columns.table("fitted");
 }
 
-show::Table skipped_table(const published::Samples& samples) {
-  show::Columns<published::Skipped> columns(samples.skipped);
-  columns.add("id", [](const published::Skipped& row) { return row.id; });
-  columns.add("reason", [](const published::Skipped& row) { return row.reason; });
+show::Table skipped_table(const published::PublishedSamples& samples) {
+  show::Columns<published::SkippedRow> columns(samples.skipped);
+  columns.add("id", [](const published::SkippedRow& row) { return row.id; });
+  columns.add("reason", [](const published::SkippedRow& row) { return row.reason; });
   return columns.table("skipped");
 }
 
 // A table for each refit, and for programs one table of all.
-show::Answer answer_of(const std::vector<Refit>& refits, const published::Samples& samples) {
+show::Answer answer_of(const std::vector<GroupFit>& refits,
+                       const published::PublishedSamples& samples) {
   show::Answer out{"", "", {show::for_programs(refits_table(refits))}};
-  std::vector<Changed> all;
+  std::vector<ChangedConstant> all;
   for (const auto& refit : refits) {
     auto changed = changed_by(refit);
     all.insert(all.end(), changed.begin(), changed.end());
@@ -229,7 +230,7 @@ show::Answer answer_of(const std::vector<Refit>& refits, const published::Sample
   return out;
 }
 
-void hold_others(const std::vector<std::string>& only, Study& study) {
+void hold_others(const std::vector<std::string>& only, FitInput& study) {
   for (std::size_t m = 0; m < study.machines.size() && !only.empty(); ++m)
     study.machines[m].held =
         std::find(only.begin(), only.end(), study.clusters[m]->name) == only.end();
@@ -263,7 +264,7 @@ void rename(std::string& text, const std::string& name) {
 
 // The cluster's file with the new constants of its partitions; nothing if there are none.
 Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& name,
-                              const Calibrated& calibrated) {
+                              const CalibrationResult& calibrated) {
   auto text = read_file(cluster.file);
   const auto& study = calibrated.study;
   for (std::size_t m = 0; m < study.machines.size(); ++m) {
@@ -281,7 +282,7 @@ Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& n
 }
 
 // The file of stacks with the new factors of the stacks that it contains.
-Result<std::string> stacks_text(const Calibrated& calibrated, const std::string& file) {
+Result<std::string> stacks_text(const CalibrationResult& calibrated, const std::string& file) {
   auto text = read_file(file);
   for (const auto& stack : calibrated.fitted.stacks) {
     if (!text) return text;
@@ -326,8 +327,8 @@ Status check_cluster_file(const std::string& output) {
 // Writes the results into the files of their clusters, or into one other file (if there are several
 // clusters, that of the same name), and stacks into theirs. All texts are made and read back before
 // the first is written.
-Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
-                        Console& console) {
+Status write_calibrated(App& app, const CalibrationResult& calibrated,
+                        const CalibrateArguments& arguments, Console& console) {
   std::map<std::string, const plan::Cluster*> clusters;
   for (std::size_t m = 0; m < calibrated.study.machines.size(); ++m)
     if (!calibrated.study.machines[m].held)
@@ -381,9 +382,10 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
     return !apart.contains(sample.id) && !sample.assumed_sizes &&
            (sample.step_seconds || sample.memory_bytes);
   };
-  const auto start = arguments.fresh ? calibrate::Start::datasheet : calibrate::Start::present;
-  const calibrate::Options options{start, !arguments.stacks.empty()};
-  const Calibrated calibrated{samples, *all, options, use, all->fit(options, use)};
+  const auto start =
+      arguments.fresh ? calibrate::FitStart::datasheet : calibrate::FitStart::present;
+  const calibrate::FitOptions options{start, !arguments.stacks.empty()};
+  const CalibrationResult calibrated{samples, *all, options, use, all->fit(options, use)};
   const auto refits = refits_of(calibrated);
   console.note(unused(*rows));
   if (refits.empty())

@@ -3,14 +3,15 @@
 namespace orch::app {
 
 show::Table changed_table(std::string name, std::string title, const char* head,
-                          std::vector<Changed> rows) {
-  show::Columns<Changed> columns(std::move(rows));
-  columns.add("of", [](const Changed& c) { return c.of; });
-  columns.add("name", "constant", 0, [](const Changed& c) { return c.name; });
-  columns.add("before", "before", 0, [](const Changed& c) {
+                          std::vector<ChangedConstant> rows) {
+  show::Columns<ChangedConstant> columns(std::move(rows));
+  columns.add("of", [](const ChangedConstant& c) { return c.of; });
+  columns.add("name", "constant", 0, [](const ChangedConstant& c) { return c.name; });
+  columns.add("before", "before", 0, [](const ChangedConstant& c) {
     return show::Cell(c.was ? show::Value(*c.was) : show::Value(), c.was_text);
   });
-  columns.add("after", head, 0, [](const Changed& c) { return show::Cell(c.now, c.now_text); });
+  columns.add("after", head, 0,
+              [](const ChangedConstant& c) { return show::Cell(c.now, c.now_text); });
   return columns.table(std::move(name), std::move(title));
 }
 

@@ -9,7 +9,7 @@
 namespace orch::app {
 
 // A constant before and after a fit or measurement.
-struct Changed {
+struct ChangedConstant {
   std::string of;  // a machine or a stack
   std::string name;
   std::optional<double> was;  // nothing: it was not set
@@ -19,6 +19,6 @@ struct Changed {
 
 // head: header of the new value.
 show::Table changed_table(std::string name, std::string title, const char* head,
-                          std::vector<Changed> rows);
+                          std::vector<ChangedConstant> rows);
 
 }  // namespace orch::app

@@ -17,13 +17,13 @@ namespace {
 using record::Record;
 
 // A run compared with an expectation.
-struct Judgement {
+struct CheckedRow {
   std::string run;
   plan::Expectation expected;
   std::optional<double> measured;  // nothing: unknown
   std::string why;                 // why it fell short; empty: it did not
 };
-using Judgements = std::vector<Judgement>;
+using Judgements = std::vector<CheckedRow>;
 
 std::optional<double> measured_in(const Record& record, const std::string& quantity) {
   const auto* found = record::find_quantity(quantity);
@@ -33,7 +33,7 @@ std::optional<double> measured_in(const Record& record, const std::string& quant
 
 std::string why_short(const Record& record, const plan::Expectation& expected,
                       const std::optional<double>& measured) {
-  if (record.state != record::State::finished && record.state != record::State::stopped)
+  if (record.state != record::RunState::finished && record.state != record::RunState::stopped)
     return tables::verdict_text(record) + (record.reason.empty() ? "" : ": " + record.reason);
   if (!measured) return expected.quantity + " was not measured";
   const double off = 100 * (*measured / expected.value - 1);
@@ -46,7 +46,7 @@ std::string why_short(const Record& record, const plan::Expectation& expected,
 
 // Compares every started run with each expectation that applies to it. A run that failed, is not
 // finished, or lacks the quantity has fallen short. An error if a `where` selects nothing.
-Errors judge_expected(const Records& records, const std::vector<plan::Expectation>& expected,
+Errors judge_expected(const RecordList& records, const std::vector<plan::Expectation>& expected,
                       Judgements& out) {
   Errors errors;
   for (const auto& expectation : expected) {
@@ -57,7 +57,7 @@ Errors judge_expected(const Records& records, const std::vector<plan::Expectatio
       continue;
     }
     for (const auto* record : *chosen) {
-      if (record->state == record::State::planned) continue;
+      if (record->state == record::RunState::planned) continue;
       const auto measured = measured_in(*record, expectation.quantity);
       out.push_back({record->id, expectation, measured, why_short(*record, expectation, measured)});
     }
@@ -76,12 +76,12 @@ Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer, con
   return *asked ? (*asked)->expect : std::vector<plan::Expectation>();
 }
 
-Result<Judgements> judge(const Gatherer& gatherer, const Records& records) {
+Result<Judgements> judge(const Gatherer& gatherer, const RecordList& records) {
   Judgements out;
   std::set<std::string> names;
   for (const auto& record : records) names.insert(record.origin.experiment);
   for (const auto& name : names) {
-    Records of_experiment;
+    RecordList of_experiment;
     for (const auto& record : records)
       if (record.origin.experiment == name) of_experiment.push_back(record);
     const auto expected = expected_of(gatherer, of_experiment.front());
@@ -104,23 +104,23 @@ show::Cell number_cell(const std::optional<double>& number) {
 }
 
 show::Answer answer_of(Judgements judgements) {
-  show::Columns<Judgement> columns(std::move(judgements));
-  columns.add("run", "run", 0, [](const Judgement& j) { return j.run; });
-  columns.add("quantity", "quantity", 0, [](const Judgement& j) { return j.expected.quantity; });
+  show::Columns<CheckedRow> columns(std::move(judgements));
+  columns.add("run", "run", 0, [](const CheckedRow& j) { return j.run; });
+  columns.add("quantity", "quantity", 0, [](const CheckedRow& j) { return j.expected.quantity; });
   columns.add("expected", "expected", 0,
-              [](const Judgement& j) { return number_cell(j.expected.value); });
+              [](const CheckedRow& j) { return number_cell(j.expected.value); });
   columns.add("measured", "measured", 0,
-              [](const Judgement& j) { return number_cell(j.measured); });
-  columns.add("", "off", 0, [](const Judgement& j) {
+              [](const CheckedRow& j) { return number_cell(j.measured); });
+  columns.add("", "off", 0, [](const CheckedRow& j) {
     return j.measured ? fmt::format("{:+.1f} %", 100 * (*j.measured / j.expected.value - 1)) : "";
   });
-  columns.add("", "limits", 0, [](const Judgement& j) { return limits_text(j.expected); });
-  columns.add("below", [](const Judgement& j) { return number_cell(j.expected.below); });
-  columns.add("above", [](const Judgement& j) { return number_cell(j.expected.above); });
+  columns.add("", "limits", 0, [](const CheckedRow& j) { return limits_text(j.expected); });
+  columns.add("below", [](const CheckedRow& j) { return number_cell(j.expected.below); });
+  columns.add("above", [](const CheckedRow& j) { return number_cell(j.expected.above); });
   columns.add("", "verdict", 0,
-              [](const Judgement& j) { return j.why.empty() ? "ok" : "short: " + j.why; });
-  columns.add("ok", [](const Judgement& j) { return j.why.empty(); });
-  columns.add("why", [](const Judgement& j) { return j.why; });
+              [](const CheckedRow& j) { return j.why.empty() ? "ok" : "short: " + j.why; });
+  columns.add("ok", [](const CheckedRow& j) { return j.why.empty(); });
+  columns.add("why", [](const CheckedRow& j) { return j.why; });
   return {"", "", {columns.table("checks")}};
 }
 
@@ -138,7 +138,7 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
                  "the experiment, and orch run it"};
   const auto all = judged->size();
   const auto short_ones = std::count_if(judged->begin(), judged->end(),
-                                        [](const Judgement& one) { return !one.why.empty(); });
+                                        [](const CheckedRow& one) { return !one.why.empty(); });
   const auto answer = answer_of(std::move(*judged));
   const auto& [format, screen] = arguments.common;
   if (auto ended = put_out(show::text_as(format, answer, screen), arguments.output, arguments.words,

@@ -7,9 +7,9 @@ namespace orch::app {
 namespace {
 
 // The best run of an experiment file.
-std::variant<Chosen, Ending> best_of(App& app, const experiment::Source& source,
-                                     const std::string& where, const std::optional<Date>& start,
-                                     const std::string& runs) {
+std::variant<ChosenRun, Ending> best_of(App& app, const experiment::ExperimentSource& source,
+                                        const std::string& where, const std::optional<Date>& start,
+                                        const std::string& runs) {
   auto found = plan_where(app, source, {.start = start, .runs = runs}, where);
   if (auto* ended = std::get_if<Ending>(&found)) return std::move(*ended);
   auto& planned = std::get<PlannedExperiment>(found);
@@ -21,17 +21,17 @@ std::variant<Chosen, Ending> best_of(App& app, const experiment::Source& source,
                     planned.rejected.front().reasons.end());
     return Ending{std::move(errors), Exit::invalid_experiment};
   }
-  return Chosen{std::move(planned.runs.front().run), planned.experiment.calendar};
+  return ChosenRun{std::move(planned.runs.front().run), planned.experiment.calendar};
 }
 
 // A run folder by its path, id, hash or beginning.
-std::variant<Chosen, Ending> stored(App& app, const std::string& word,
-                                    const std::optional<Date>& start, const std::string& runs) {
+std::variant<ChosenRun, Ending> stored(App& app, const std::string& word,
+                                       const std::optional<Date>& start, const std::string& runs) {
   const auto folder = find_run(word, runs);
   if (!folder) return Ending(folder.error());
   auto run = app.read_run(*folder);
   if (!run) return Ending(run.error());
-  return Chosen{std::move(*run), {start, 1, {}}};
+  return ChosenRun{std::move(*run), {start, 1, {}}};
 }
 
 }  // namespace
@@ -39,10 +39,11 @@ std::variant<Chosen, Ending> stored(App& app, const std::string& word,
 Result<fs::path> find_run(const std::string& word, const std::string& runs) {
   std::error_code code;
   if (fs::exists(fs::path(word) / "run.json", code)) return fs::path(word);
-  return store::Store(runs).find(word);
+  return store::RunStore(runs).find(word);
 }
 
-std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
+std::variant<PlannedExperiment, Ending> plan_where(App& app,
+                                                   const experiment::ExperimentSource& source,
                                                    const PlanOptions& options,
                                                    const std::string& where) {
   auto planned = app.plan(source, options);
@@ -53,9 +54,10 @@ std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::S
   return std::move(*planned);
 }
 
-std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,
-                                        const std::string& where, const std::optional<Date>& start,
-                                        const std::string& runs) {
+std::variant<ChosenRun, Ending> choose_run(App& app, const experiment::ExperimentSource& word,
+                                           const std::string& where,
+                                           const std::optional<Date>& start,
+                                           const std::string& runs) {
   if (word.is_stdin() || word.file.extension() == ".lua")
     return best_of(app, word, where, start, runs);
   if (!word.set.empty())

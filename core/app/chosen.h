@@ -9,7 +9,7 @@
 namespace orch::app {
 
 // A run selected by a user's argument.
-struct Chosen {
+struct ChosenRun {
   plan::Run run;
   plan::Calendar calendar;
 };
@@ -18,14 +18,16 @@ struct Chosen {
 Result<fs::path> find_run(const std::string& word, const std::string& runs);
 
 // The planned experiment with only the runs for which `where` is true; or how the verb ends.
-std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
+std::variant<PlannedExperiment, Ending> plan_where(App& app,
+                                                   const experiment::ExperimentSource& source,
                                                    const PlanOptions& options,
                                                    const std::string& where);
 
 // FILE.lua, or - for stdin: its best run for which `where` is true. Else a run folder, as above.
 // Returns how the verb ends if there is none.
-std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,
-                                        const std::string& where, const std::optional<Date>& start,
-                                        const std::string& runs);
+std::variant<ChosenRun, Ending> choose_run(App& app, const experiment::ExperimentSource& word,
+                                           const std::string& where,
+                                           const std::optional<Date>& start,
+                                           const std::string& runs);
 
 }  // namespace orch::app

@@ -20,7 +20,7 @@ std::string described(const plan::Cluster& cluster) {
 }
 
 // A partition of a cluster.
-struct Part {
+struct ClusterPart {
   std::shared_ptr<const plan::Cluster> cluster;
   const plan::Partition* partition = nullptr;
 };
@@ -31,7 +31,7 @@ std::string peak_text(const plan::Gpu& gpu) {
                      has_bf16 ? "" : " (fp16)");
 }
 
-std::set<std::string> formats_of(const std::vector<const Part*>& parts) {
+std::set<std::string> formats_of(const std::vector<const ClusterPart*>& parts) {
   std::set<std::string> out;
   for (const auto* part : parts)
     for (const auto& [format, peak] : part->partition->gpu.peaks) out.insert(format);
@@ -40,57 +40,61 @@ std::set<std::string> formats_of(const std::vector<const Part*>& parts) {
 
 show::Cell known(double value) { return value > 0 ? show::Cell(value) : show::Cell(); }
 
-void add_for_programs(show::Columns<Part>& to) {
-  to.add("doc", [](const Part& p) { return p.cluster->doc; });
-  to.add("like", [](const Part& p) { return p.cluster->like; });
-  to.add("file", [](const Part& p) { return p.cluster->file; });
-  to.add("gpus_per_domain", [](const Part& p) { return p.partition->domain(); });
-  to.add("memory_bytes", [](const Part& p) { return p.partition->gpu.memory.value; });
-  to.add("memory_bandwidth", [](const Part& p) { return p.partition->gpu.memory_bandwidth.value; });
+void add_for_programs(show::Columns<ClusterPart>& to) {
+  to.add("doc", [](const ClusterPart& p) { return p.cluster->doc; });
+  to.add("like", [](const ClusterPart& p) { return p.cluster->like; });
+  to.add("file", [](const ClusterPart& p) { return p.cluster->file; });
+  to.add("gpus_per_domain", [](const ClusterPart& p) { return p.partition->domain(); });
+  to.add("memory_bytes", [](const ClusterPart& p) { return p.partition->gpu.memory.value; });
+  to.add("memory_bandwidth",
+         [](const ClusterPart& p) { return p.partition->gpu.memory_bandwidth.value; });
   for (const auto& format : formats_of(to.rows()))
     to.add("peak_" + format,
-           [format](const Part& p) { return known(p.partition->gpu.peak(format).value); });
+           [format](const ClusterPart& p) { return known(p.partition->gpu.peak(format).value); });
   to.add("intra_node_bandwidth",
-         [](const Part& p) { return p.partition->intra_node.bandwidth.value; });
-  to.add("network_bandwidth", [](const Part& p) { return p.partition->network.bandwidth.value; });
+         [](const ClusterPart& p) { return p.partition->intra_node.bandwidth.value; });
+  to.add("network_bandwidth",
+         [](const ClusterPart& p) { return p.partition->network.bandwidth.value; });
 }
 
-show::Table partitions_table(std::vector<Part> parts, const Places& places) {
-  show::Columns<Part> columns(std::move(parts));
-  columns.add("cluster", "cluster", 0, [](const Part& p) { return p.cluster->name; });
-  columns.add("partition", "partition", 0, [](const Part& p) { return p.partition->name; });
-  columns.add("gpu", "gpu", 1, [](const Part& p) { return p.partition->gpu.name; });
+show::Table partitions_table(std::vector<ClusterPart> parts, const OrchFolders& places) {
+  show::Columns<ClusterPart> columns(std::move(parts));
+  columns.add("cluster", "cluster", 0, [](const ClusterPart& p) { return p.cluster->name; });
+  columns.add("partition", "partition", 0, [](const ClusterPart& p) { return p.partition->name; });
+  columns.add("gpu", "gpu", 1, [](const ClusterPart& p) { return p.partition->gpu.name; });
   columns.add("gpus_per_node", "per node", 2,
-              [](const Part& p) { return p.partition->gpus_per_node; });
-  columns.add("nodes", "nodes", 2, [](const Part& p) { return p.partition->nodes; });
-  columns.add("", "bf16 TFLOPs", 3, [](const Part& p) { return peak_text(p.partition->gpu); });
+              [](const ClusterPart& p) { return p.partition->gpus_per_node; });
+  columns.add("nodes", "nodes", 2, [](const ClusterPart& p) { return p.partition->nodes; });
+  columns.add("", "bf16 TFLOPs", 3,
+              [](const ClusterPart& p) { return peak_text(p.partition->gpu); });
   columns.add("", "GiB", 3,
-              [](const Part& p) { return format_gib(p.partition->gpu.memory.value); });
-  const auto from = [&](const Part& p) { return places.source(p.cluster->file); };
-  if (std::ranges::any_of(columns.rows(), [&](const Part* p) { return from(*p) != "shipped"; }))
+              [](const ClusterPart& p) { return format_gib(p.partition->gpu.memory.value); });
+  const auto from = [&](const ClusterPart& p) { return places.source(p.cluster->file); };
+  if (std::ranges::any_of(columns.rows(),
+                          [&](const ClusterPart* p) { return from(*p) != "shipped"; }))
     columns.add("", "from", 4, from);
   add_for_programs(columns);
-  columns.add("", "what", 0, [](const Part& p) { return described(*p.cluster); });
+  columns.add("", "what", 0, [](const ClusterPart& p) { return described(*p.cluster); });
   return columns.table("partitions");
 }
 
 // A constant of a partition.
-struct Named {
+struct NamedCluster {
   std::string partition, name, text;
   plan::Constant constant;
 };
 
 // The partition's own constants, by their names in the file.
-std::vector<Named> named_of(const plan::Partition& partition) {
-  std::vector<Named> out;
+std::vector<NamedCluster> named_of(const plan::Partition& partition) {
+  std::vector<NamedCluster> out;
   for (const auto& [name, value, constant] : hardware::named_constants(partition))
     out.push_back({partition.name, name, value, constant});
   return out;
 }
 
 // The constants fitted to measured rows.
-std::vector<Named> fitted_of(const plan::Partition& partition) {
-  std::vector<Named> out;
+std::vector<NamedCluster> fitted_of(const plan::Partition& partition) {
+  std::vector<NamedCluster> out;
   if (!partition.calibration) return out;
   const auto& calibration = *partition.calibration;
   for (const auto& tunable : plan::all_tunables()) {
@@ -106,13 +110,13 @@ std::vector<Named> fitted_of(const plan::Partition& partition) {
 }
 
 show::Table named_table(const char* name, const char* head, std::string title,
-                        std::vector<Named> rows) {
-  show::Columns<Named> columns(std::move(rows));
-  columns.add("partition", [](const Named& n) { return n.partition; });
-  columns.add("name", head, 0, [](const Named& n) { return n.name; });
+                        std::vector<NamedCluster> rows) {
+  show::Columns<NamedCluster> columns(std::move(rows));
+  columns.add("partition", [](const NamedCluster& n) { return n.partition; });
+  columns.add("name", head, 0, [](const NamedCluster& n) { return n.name; });
   columns.add("value", "value", 0,
-              [](const Named& n) { return show::Cell(n.constant.value, n.text); });
-  columns.add("origin", "origin", 0, [](const Named& n) { return n.constant.origin; });
+              [](const NamedCluster& n) { return show::Cell(n.constant.value, n.text); });
+  columns.add("origin", "origin", 0, [](const NamedCluster& n) { return n.constant.origin; });
   return columns.table(name, std::move(title));
 }
 
@@ -136,10 +140,10 @@ show::Answer cluster_answer(hardware::Catalog& catalog, const plan::Cluster& clu
                             show::Table partitions) {
   show::Answer out{
       cluster.name, origin_text(catalog, cluster), {show::for_programs(std::move(partitions))}};
-  std::vector<Named> constants, fitted;
+  std::vector<NamedCluster> constants, fitted;
   for (const auto& partition : cluster.partitions) {
-    const auto add = [&](const char* head, const std::string& title, std::vector<Named> some,
-                         std::vector<Named>& all) {
+    const auto add = [&](const char* head, const std::string& title, std::vector<NamedCluster> some,
+                         std::vector<NamedCluster>& all) {
       all.insert(all.end(), some.begin(), some.end());
       if (!some.empty()) out.sections.push_back(named_table("", head, title, std::move(some)));
     };
@@ -163,7 +167,7 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   places->beside = ".";
   hardware::Catalog catalog(places->cluster_folders(), places->gpus(), places->stacks());
   const bool all = arguments.name.empty();
-  std::vector<Part> parts;
+  std::vector<ClusterPart> parts;
   Errors errors;
   for (const auto& name : all ? catalog.names() : std::vector{arguments.name}) {
     const auto cluster = catalog.find(name);

@@ -15,7 +15,7 @@
 namespace orch::app {
 
 // Options that several verbs share.
-struct Common {
+struct CommonArguments {
   std::string format = "table";
   show::Screen screen;
 
@@ -30,33 +30,33 @@ struct Common {
 };
 
 struct PlanArguments {
-  Common common;
-  experiment::Source source = "";
+  CommonArguments common;
+  experiment::ExperimentSource source = "";
   PlanOptions options;
   std::string where;
   std::size_t top = 20;
 };
 
 struct SearchArguments {
-  Common common;
-  experiment::Source source = "";
-  search::Opening opening;
-  search::Options options;
+  CommonArguments common;
+  experiment::ExperimentSource source = "";
+  search::OpenFields opening;
+  search::SearchOptions options;
   std::size_t top = 0;  // entries of every list; 0: a default for each list
   std::string where;
   std::string write;
 };
 
 struct ExplainArguments {
-  Common common;
-  experiment::Source run = "";  // changes are allowed for FILE.lua only
+  CommonArguments common;
+  experiment::ExperimentSource run = "";  // changes are allowed for FILE.lua only
   std::string where;
   std::optional<Date> start;
   std::string runs = "runs";
 };
 
 struct ProbeArguments {
-  Common common;
+  CommonArguments common;
   std::vector<std::string> words;  // runs
   std::vector<std::string> set;    // only with FILE.lua
   std::string where;
@@ -66,12 +66,12 @@ struct ProbeArguments {
 };
 
 struct ListArguments {
-  Common common;
+  CommonArguments common;
   std::string name;
 };
 
 struct ModelArguments {
-  Common common;
+  CommonArguments common;
   std::string name;
   int tensor_parallel = 1;
   int pipeline_parallel = 1;
@@ -83,7 +83,7 @@ struct ModelArguments {
 };
 
 struct ValidateArguments {
-  Common common;
+  CommonArguments common;
   std::vector<std::string> files;  // none: the shipped rows
   std::string cluster;             // for rows with an unknown site
   std::string calibrate = "none";
@@ -95,7 +95,7 @@ struct ValidateArguments {
 };
 
 struct CalibrateArguments {
-  Common common;
+  CommonArguments common;
   std::vector<std::string> files;
   std::string cluster;
   std::string output;
@@ -124,7 +124,7 @@ struct DataBuildArguments {
 };
 
 struct DataShowArguments {
-  Common common;
+  CommonArguments common;
   std::string prefix;
   std::string tokenizer;  // to print text too
   bool quick = false;
@@ -146,7 +146,7 @@ struct ImportArguments {
 
 // Options of the verbs that show records.
 struct RecordArguments {
-  Common common;
+  CommonArguments common;
   std::vector<std::string> words;     // which records
   std::string runs = "runs";          // the folder of the run folders
   std::string cluster;                // for rows and logs with an unknown site
@@ -176,11 +176,11 @@ struct ReportArguments {
 
 // Options of the verbs that follow runs.
 struct FollowArguments {
-  Common common;
+  CommonArguments common;
   std::vector<std::string> targets;  // experiments and runs; none: all
   std::string runs = "runs";
   std::size_t top = 20;
-  follow::Options options;
+  follow::FollowLimits options;
   bool yes = false;        // do not ask for confirmation
   bool detach = false;     // submit and exit
   bool look_only = false;  // submit nothing
@@ -190,7 +190,7 @@ struct FollowArguments {
 struct RunArguments {
   PlanArguments plan;
   bool dry_run = false;
-  follow::Options options;
+  follow::FollowLimits options;
   std::size_t take = 0;  // number of best runs to submit; 0: all
   bool oom = false;      // also runs that do not fit by their estimate
   bool yes = false;
@@ -208,7 +208,7 @@ struct LogsArguments {
 };
 
 struct DoctorArguments {
-  Common common;
+  CommonArguments common;
   std::string runs = "runs";
 };
 

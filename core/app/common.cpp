@@ -2,7 +2,7 @@
 
 namespace orch::app {
 
-void Common::give(const show::Answer& answer, Console& console) const {
+void CommonArguments::give(const show::Answer& answer, Console& console) const {
   const show::Print print = [&](const std::string& text) { console.print(text); };
   if (format == "json") return show::print_json(answer, print);
   if (format != "csv") return console.print(show::text(answer, screen));

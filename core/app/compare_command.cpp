@@ -8,12 +8,12 @@ namespace orch::app {
 namespace {
 
 // Owns the records that groups point to.
-struct Pools {
-  std::deque<Records> held;
-  const Records* chosen_from = nullptr;  // for arguments that are not paths; loaded on first use
+struct RecordPools {
+  std::deque<RecordList> held;
+  const RecordList* chosen_from = nullptr;  // for arguments that are not paths; loaded on first use
 };
 
-Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& pools) {
+Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, RecordPools& pools) {
   if (pools.chosen_from != nullptr) return {};
   auto records =
       arguments.in.empty()
@@ -25,7 +25,7 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
 }
 
 Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& arguments,
-                                  const std::string& word, Pools& pools) {
+                                  const std::string& word, RecordPools& pools) {
   if (auto status = fill_pool(gatherer, arguments, pools); !status) return status.error();
   if (pools.chosen_from->empty())
     return Error{printable(word), "no runs in " + arguments.records.runs,
@@ -35,7 +35,8 @@ Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& ar
   return compare::Cohort{word, std::move(*chosen)};
 }
 
-Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, Pools& pools) {
+Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word,
+                                   RecordPools& pools) {
   auto records = gatherer.find(word);
   if (!records) return records.error();
   if (records->empty()) return Error{printable(word), "holds no run", "orch ingest says why"};
@@ -48,7 +49,7 @@ Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, 
 // The records of an argument: a selection from the named pool; else those at the path, a row of a
 // published table, or a selection from the runs.
 Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
-                                 const std::string& word, Pools& pools) {
+                                 const std::string& word, RecordPools& pools) {
   if (word.empty())
     return Error{"''", "found nothing to compare",
                  "name a run, a log, a row or an experiment, or choose: strategy=ddp,gpus=8"};
@@ -70,7 +71,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
     return {Error{"orch compare", "compare needs at least two arguments", "orch report shows one"},
             Exit::usage};
   Gatherer gatherer(app, arguments.records);
-  Pools pools;
+  RecordPools pools;
   std::vector<compare::Cohort> groups;
   Errors errors;
   for (const auto& word : arguments.records.words) {

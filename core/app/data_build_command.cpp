@@ -149,27 +149,29 @@ Status each_document(const std::string& input, const DocumentOptions& options,
   return each_of_file(input, options, take);
 }
 
-using Seconds = std::chrono::duration<double>;
-using Stopwatch = std::chrono::steady_clock;
+using WallSeconds = std::chrono::duration<double>;
+using SteadyClock = std::chrono::steady_clock;
 
 // Prints the progress from time to time.
-class Progress {
+class BuildProgress {
  public:
-  explicit Progress(Console& console) : console_(console) {}
-  ~Progress() { console_.progress(""); }
+  explicit BuildProgress(Console& console) : console_(console) {}
+  ~BuildProgress() { console_.progress(""); }
   void show(std::int64_t documents, std::int64_t tokens) {
-    if (Stopwatch::now() - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = Stopwatch::now();
+    if (SteadyClock::now() - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = SteadyClock::now();
     console_.progress(fmt::format("{} documents, {} tokens, {}/s",
                                   group_digits(static_cast<double>(documents)),
                                   format_tokens(static_cast<double>(tokens)),
                                   format_tokens(static_cast<double>(tokens) / seconds())));
   }
-  double seconds() const { return std::max(1e-9, Seconds(Stopwatch::now() - began_).count()); }
+  double seconds() const {
+    return std::max(1e-9, WallSeconds(SteadyClock::now() - began_).count());
+  }
 
  private:
   Console& console_;
-  Stopwatch::time_point began_ = Stopwatch::now(), shown_ = began_;
+  SteadyClock::time_point began_ = SteadyClock::now(), shown_ = began_;
 };
 
 const Error kInterrupted{"orch data build", "interrupted: nothing was written", ""};
@@ -217,7 +219,7 @@ class Builder {
   tokenize::Tokenizer& tokenizer_;
   std::optional<std::int32_t> eod_;
   data::IndexedWriter writer_;
-  Progress progress_;
+  BuildProgress progress_;
   std::int64_t tokens_ = 0;
   std::int64_t empty_ = 0;
   double bytes_ = 0;

@@ -16,7 +16,7 @@
 namespace orch::app {
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
+using TokenList = std::vector<std::int32_t>;
 
 constexpr std::int64_t kFirst = 16;       // number of tokens to print
 constexpr std::int64_t kBlock = 1 << 20;  // tokens per read
@@ -28,13 +28,13 @@ std::string prefix_of(std::string name) {
   return name;
 }
 
-struct Range {
+struct TokenRange {
   std::int64_t low = std::numeric_limits<std::int64_t>::max();
   std::int64_t high = std::numeric_limits<std::int64_t>::min();
 };
 
-Range sizes_of(const data::IndexedFile& file) {
-  Range range;
+TokenRange sizes_of(const data::IndexedFile& file) {
+  TokenRange range;
   for (std::int64_t i = 0; i < file.sequences(); ++i) {
     range.low = std::min<std::int64_t>(range.low, file.size(i));
     range.high = std::max<std::int64_t>(range.high, file.size(i));
@@ -43,9 +43,9 @@ Range sizes_of(const data::IndexedFile& file) {
 }
 
 // Reads all tokens; nothing after Ctrl-C.
-std::optional<Range> tokens_of(const data::IndexedFile& file) {
-  Range range;
-  Tokens block;
+std::optional<TokenRange> tokens_of(const data::IndexedFile& file) {
+  TokenRange range;
+  TokenList block;
   for (std::int64_t i = 0; i < file.sequences(); ++i)
     for (std::int64_t at = 0; at < file.size(i); at += kBlock) {
       if (interrupted()) return std::nullopt;
@@ -58,10 +58,10 @@ std::optional<Range> tokens_of(const data::IndexedFile& file) {
   return range;
 }
 
-Tokens first_tokens(const data::IndexedFile& file) {
-  Tokens out;
+TokenList first_tokens(const data::IndexedFile& file) {
+  TokenList out;
   for (std::int64_t i = 0; i < file.sequences() && std::ssize(out) < kFirst; ++i) {
-    Tokens some(
+    TokenList some(
         static_cast<std::size_t>(std::min<std::int64_t>(kFirst - std::ssize(out), file.size(i))));
     file.read(i, 0, some);
     out.insert(out.end(), some.begin(), some.end());
@@ -69,15 +69,15 @@ Tokens first_tokens(const data::IndexedFile& file) {
   return out;
 }
 
-struct Shown {
+struct ShownSamples {
   const data::IndexedFile& file;
-  Range sizes;
-  std::optional<Range> tokens;  // none: --quick, or there are no tokens
-  Tokens first;
+  TokenRange sizes;
+  std::optional<TokenRange> tokens;  // none: --quick, or there are no tokens
+  TokenList first;
   std::optional<std::string> text;
 };
 
-show::Details details_of(const Shown& shown) {
+show::Details details_of(const ShownSamples& shown) {
   const auto& file = shown.file;
   show::Details out{"data"};
   const auto add = [&](const char* name, show::Value value) {
@@ -101,7 +101,7 @@ show::Details details_of(const Shown& shown) {
   return out;
 }
 
-std::string as_text(const Shown& shown) {
+std::string as_text(const ShownSamples& shown) {
   const auto& file = shown.file;
   const auto number = [](std::int64_t n) { return group_digits(static_cast<double>(n)); };
   auto out =
@@ -124,7 +124,7 @@ std::string as_text(const Shown& shown) {
   return out;
 }
 
-show::Answer answer_of(const Shown& shown) {
+show::Answer answer_of(const ShownSamples& shown) {
   return {"", "", {details_of(shown), show::Findings{"", {{"data", as_text(shown)}}}}};
 }
 
@@ -139,7 +139,7 @@ Ending data_show_command(const DataShowArguments& arguments, Console& console) {
   }
   const auto file = data::IndexedFile::open(prefix_of(arguments.prefix));
   if (!file) return file.error();
-  Shown shown{*file, sizes_of(*file), std::nullopt, first_tokens(*file), std::nullopt};
+  ShownSamples shown{*file, sizes_of(*file), std::nullopt, first_tokens(*file), std::nullopt};
   if (!arguments.quick && file->tokens() > 0) {
     shown.tokens = tokens_of(*file);
     if (!shown.tokens)

@@ -12,20 +12,21 @@
 namespace orch::app {
 namespace {
 
-using launch::Check;
+using launch::DoctorCheck;
 
 // "9 shipped, 2 in clusters"; or the first error if one of them cannot be read.
-Check check_of(const char* what, const std::map<std::string, int>& counts, const Errors& errors) {
+DoctorCheck check_of(const char* what, const std::map<std::string, int>& counts,
+                     const Errors& errors) {
   if (!errors.empty())
-    return {what, Check::State::missing, errors.front().place + ": " + errors.front().fact,
+    return {what, DoctorCheck::State::missing, errors.front().place + ": " + errors.front().fact,
             errors.front().fix};
   std::vector<std::string> parts;
   for (const auto& [source, count] : counts)
     parts.push_back(fmt::format("{} {}{}", count, source == "shipped" ? "" : "in ", source));
-  return {what, Check::State::ok, join(parts, ", "), ""};
+  return {what, DoctorCheck::State::ok, join(parts, ", "), ""};
 }
 
-Check check_clusters(App& app) {
+DoctorCheck check_clusters(App& app) {
   std::map<std::string, int> counts;
   Errors errors;
   for (const auto& name : app.clusters().names()) {
@@ -35,7 +36,7 @@ Check check_clusters(App& app) {
   return check_of("clusters", counts, errors);
 }
 
-Check check_gpus(App& app) {
+DoctorCheck check_gpus(App& app) {
   std::map<std::string, int> counts;
   const auto gpus = app.clusters().gpus();
   if (gpus)
@@ -43,7 +44,7 @@ Check check_gpus(App& app) {
   return check_of("GPUs", counts, gpus ? Errors() : gpus.error());
 }
 
-Check check_models(App& app) {
+DoctorCheck check_models(App& app) {
   std::map<std::string, int> counts;
   const auto models = app.loader().presets();
   if (models)
@@ -52,25 +53,27 @@ Check check_models(App& app) {
   return check_of("models", counts, models ? Errors() : models.error());
 }
 
-std::string word(Check::State state) {
-  return state == Check::State::ok ? "ok" : state == Check::State::missing ? "missing" : "note";
+std::string word(DoctorCheck::State state) {
+  return state == DoctorCheck::State::ok        ? "ok"
+         : state == DoctorCheck::State::missing ? "missing"
+                                                : "note";
 }
 
-show::Answer answer_of(std::vector<Check> checks) {
-  show::Columns<Check> columns(std::move(checks));
-  columns.add("state", "state", 0, [](const Check& check) { return word(check.state); });
-  columns.add("what", "what", 0, [](const Check& check) { return check.what; });
-  columns.add("found", "found", 0, [](const Check& check) {
+show::Answer answer_of(std::vector<DoctorCheck> checks) {
+  show::Columns<DoctorCheck> columns(std::move(checks));
+  columns.add("state", "state", 0, [](const DoctorCheck& check) { return word(check.state); });
+  columns.add("what", "what", 0, [](const DoctorCheck& check) { return check.what; });
+  columns.add("found", "found", 0, [](const DoctorCheck& check) {
     return show::Cell(check.found, split(check.found, '\n').front());
   });
-  columns.add("how_to_get", [](const Check& check) { return check.how_to_get; });
+  columns.add("how_to_get", [](const DoctorCheck& check) { return check.how_to_get; });
   auto table = columns.table("checks");
   const auto rows = columns.rows();
   table.mark = [rows](std::size_t row) {
     const auto state = rows[row]->state;
-    return state == Check::State::ok        ? show::Mark::none
-           : state == Check::State::missing ? show::Mark::bad
-                                            : show::Mark::warning;
+    return state == DoctorCheck::State::ok        ? show::Mark::none
+           : state == DoctorCheck::State::missing ? show::Mark::bad
+                                                  : show::Mark::warning;
   };
   show::Findings missing{"How to get what is missing"};
   for (const auto* check : rows)
@@ -84,7 +87,7 @@ show::Answer answer_of(std::vector<Check> checks) {
 Ending doctor_command(const DoctorArguments& arguments, Console& console) {
   launch::DoctorOptions options;
   options.runs = arguments.runs;
-  std::vector<Check> checks;
+  std::vector<DoctorCheck> checks;
   if (auto app = App::create(); app) {
     options.plugin_folders = (*app)->places().plugins;
     options.trainers = (*app)->places().trainers;
@@ -96,7 +99,8 @@ Ending doctor_command(const DoctorArguments& arguments, Console& console) {
     checks = {check_clusters(**app), check_gpus(**app), check_models(**app)};
   } else {
     for (const auto& error : app.error())
-      checks.push_back({"orch", Check::State::missing, error.place + ": " + error.fact, error.fix});
+      checks.push_back(
+          {"orch", DoctorCheck::State::missing, error.place + ": " + error.fact, error.fix});
   }
   launch::ProcessShell shell;
   SystemClock clock;

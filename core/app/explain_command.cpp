@@ -35,7 +35,7 @@ std::string version_said(const fs::path& folder) {
   const auto place =
       folder / "attempts" / std::to_string(attempts->back().number) / "framework.json";
   const auto json = read_json(place, {.fix = "nothing depends on it: remove it"});
-  return json && *json ? Fields(**json).text_or("says", "") : "";
+  return json && *json ? JsonFields(**json).text_or("says", "") : "";
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::string version_said(const fs::path& folder) {
 Ending explain_command(App& app, const ExplainArguments& arguments, Console& console) {
   auto chosen = choose_run(app, arguments.run, arguments.where, arguments.start, arguments.runs);
   if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
-  auto& [run, calendar] = std::get<Chosen>(chosen);
+  auto& [run, calendar] = std::get<ChosenRun>(chosen);
   std::error_code ignored;
   const auto planned = app.explain(std::move(run));
   if (!planned) return planned.error();

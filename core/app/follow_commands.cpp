@@ -24,7 +24,7 @@ template <class Verb>
 Ending for_targets(const FollowArguments& arguments, Console& console, Verb&& verb) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
   if (!targets) return targets.error();
-  Session session(console);
+  AppSession session(console);
   auto worst = Exit::ok;
   for (const auto& target : *targets) {
     Campaign campaign(arguments.runs, target.experiment,
@@ -50,19 +50,20 @@ void mention_index(const Campaign& campaign, Console& console) {
 }
 
 // The runs of a target that resume, or retry, would submit now.
-std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& target, bool retry) {
+std::vector<std::size_t> to_submit(const Campaign& campaign, const SessionTarget& target,
+                                   bool retry) {
   std::vector<std::size_t> out;
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
     const auto state = view.record.state;
     const bool again = retry && view.damage.empty() && view.settled &&
-                       (state == record::State::failed || state == record::State::cancelled);
+                       (state == record::RunState::failed || state == record::RunState::cancelled);
     if (campaign.would_be_due(place) || again) out.push_back(place);
   }
   return out;
 }
 
-std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& target) {
+std::vector<std::size_t> to_cancel(const Campaign& campaign, const SessionTarget& target) {
   std::vector<std::size_t> out;
   for (const auto place : places(campaign, target))
     if (follow::is_open(campaign.runs()[place]) || campaign.is_due(place)) out.push_back(place);
@@ -70,7 +71,7 @@ std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& targe
 }
 
 // Submits the confirmed runs under the lock, taking into account what others did meanwhile.
-Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console& console) {
+Ending submit_now(Campaign& campaign, const SessionTarget& target, bool retry, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   const auto due = to_submit(campaign, target, retry);
@@ -89,7 +90,7 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
 }
 
 // Suggests another verb if nothing is due.
-std::string what_else(const Campaign& campaign, const Target& target, bool retry) {
+std::string what_else(const Campaign& campaign, const SessionTarget& target, bool retry) {
   if (!retry && !to_submit(campaign, target, true).empty())
     return "; orch retry " + shell_path(target.experiment) +
            " submits failed and cancelled runs again";
@@ -97,7 +98,7 @@ std::string what_else(const Campaign& campaign, const Target& target, bool retry
   record::Origin origin;
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
-    if (view.record.state != record::State::planned || view.wanted) continue;
+    if (view.record.state != record::RunState::planned || view.wanted) continue;
     if (rendered++ == 0) (void)store::read_provenance(campaign.folder() / view.record.id, origin);
   }
   if (rendered == 0) return "";
@@ -109,8 +110,8 @@ std::string what_else(const Campaign& campaign, const Target& target, bool retry
 }
 
 // Reads, asks and submits. The lock is not held while a user decides.
-Ending submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
-                    bool retry, Console& console) {
+Ending submit_again(Campaign& campaign, const SessionTarget& target,
+                    const FollowArguments& arguments, bool retry, Console& console) {
   // The result of an interrupted submission must be known before asking.
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
@@ -135,15 +136,15 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
 
 // All targets are submitted before any is followed.
 Ending again_command(const FollowArguments& arguments, bool retry, Console& console) {
-  auto submitted =
-      for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
-        return submit_again(campaign, target, arguments, retry, console);
-      });
+  auto submitted = for_targets(arguments, console,
+                               [&](AppSession&, Campaign& campaign, const SessionTarget& target) {
+                                 return submit_again(campaign, target, arguments, retry, console);
+                               });
   if (arguments.detach || (!submitted.ok() && submitted.exit != Exit::runs_failed))
     return submitted;
   const auto followed = for_targets(
       arguments, console,
-      [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
+      [&](AppSession& session, Campaign& campaign, const SessionTarget& target) -> Ending {
         campaign.refresh();
         const bool open =
             std::any_of(campaign.runs().begin(), campaign.runs().end(), follow::is_open);
@@ -155,10 +156,10 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
 
 // Shows the progress of runs: a live picture on a terminal, else a line for each change. News are
 // printed above the picture.
-class Live {
+class LiveDisplay {
  public:
-  Live(const show::Screen& screen, Console& console) : screen_(screen), console_(console) {}
-  ~Live() { console_.draw(""); }
+  LiveDisplay(const show::Screen& screen, Console& console) : screen_(screen), console_(console) {}
+  ~LiveDisplay() { console_.draw(""); }
 
   void show(const tables::Standings& standings);
   void say(const std::string& news);
@@ -169,12 +170,12 @@ class Live {
   tables::Standings before_;
 };
 
-void Live::say(const std::string& news) {
+void LiveDisplay::say(const std::string& news) {
   if (console_.canvas()) return console_.print(show::wrap(printable_lines(news) + "\n", screen_));
   console_.print(fmt::format("{:%H:%M:%S} {}\n", fmt::localtime(std::time(nullptr)), news));
 }
 
-void Live::show(const tables::Standings& standings) {
+void LiveDisplay::show(const tables::Standings& standings) {
   if (const auto size = console_.canvas()) {
     // A line that fills the last column leaves the cursor there, and erasing the rest would remove
     // its last character.
@@ -193,7 +194,7 @@ std::string final_text(const tables::Standings& standings, const fs::path& folde
                        const show::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
-    return run.record.state == record::State::finished && run.record.measured.step_seconds;
+    return run.record.state == record::RunState::finished && run.record.measured.step_seconds;
   });
   std::string out = show::text(tables::measured_table(standings), screen);
   if (!rest.runs.empty())
@@ -209,12 +210,12 @@ std::string final_text(const tables::Standings& standings, const fs::path& folde
 
 }  // namespace
 
-Ending follow_and_report(Session& session, Campaign& campaign, const Target& target,
-                         const Common& common, bool carry_on, Console& console) {
+Ending follow_and_report(AppSession& session, Campaign& campaign, const SessionTarget& target,
+                         const CommonArguments& common, bool carry_on, Console& console) {
   const auto now = [&] { return standings(campaign, target); };
   bool ended = true;
   {
-    Live live(common.screen, console);
+    LiveDisplay live(common.screen, console);
     const auto quiet = session.say;
     if (common.format == "table") session.say = [&](const std::string& line) { live.say(line); };
     follow::FollowOptions options;
@@ -240,14 +241,15 @@ Ending follow_and_report(Session& session, Campaign& campaign, const Target& tar
 
 Ending status_command(const FollowArguments& arguments, Console& console) {
   std::vector<tables::Standings> all;
-  auto ended = for_targets(arguments, console,
-                           [&](Session&, Campaign& campaign, const Target& target) -> Ending {
-                             campaign.refresh();
-                             const bool trouble = tell_troubles(campaign, console);
-                             mention_index(campaign, console);
-                             all.push_back(standings(campaign, target));
-                             return std::max(trouble ? Exit::error : Exit::ok, exit_of(all.back()));
-                           });
+  auto ended =
+      for_targets(arguments, console,
+                  [&](AppSession&, Campaign& campaign, const SessionTarget& target) -> Ending {
+                    campaign.refresh();
+                    const bool trouble = tell_troubles(campaign, console);
+                    mention_index(campaign, console);
+                    all.push_back(standings(campaign, target));
+                    return std::max(trouble ? Exit::error : Exit::ok, exit_of(all.back()));
+                  });
   const bool for_programs = arguments.common.format == "json" || arguments.common.format == "csv";
   if (!all.empty() || (for_programs && ended.exit != Exit::usage))
     arguments.common.give(tables::status_answer(all, arguments.top), console);
@@ -257,21 +259,24 @@ Ending status_command(const FollowArguments& arguments, Console& console) {
 Ending watch_command(const FollowArguments& arguments, Console& console) {
   std::vector<std::string> under_way;
   if (arguments.targets.empty())
-    (void)for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
-      campaign.refresh();
-      if (!to_cancel(campaign, target).empty()) under_way.push_back(target.experiment);
-      return Ending(Exit::ok);
-    });
+    (void)for_targets(arguments, console,
+                      [&](AppSession&, Campaign& campaign, const SessionTarget& target) {
+                        campaign.refresh();
+                        if (!to_cancel(campaign, target).empty())
+                          under_way.push_back(target.experiment);
+                        return Ending(Exit::ok);
+                      });
   if (under_way.size() > 1)
     return {Error{"orch watch", "several experiments are running",
                   "name one of them: " + join(under_way, ", ")},
             Exit::usage};
-  return for_targets(arguments, console,
-                     [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
-                       mention_index(campaign, console);
-                       return follow_and_report(session, campaign, target, arguments.common,
-                                                !arguments.look_only, console);
-                     });
+  return for_targets(
+      arguments, console,
+      [&](AppSession& session, Campaign& campaign, const SessionTarget& target) -> Ending {
+        mention_index(campaign, console);
+        return follow_and_report(session, campaign, target, arguments.common, !arguments.look_only,
+                                 console);
+      });
 }
 
 Ending resume_command(const FollowArguments& arguments, Console& console) {
@@ -284,7 +289,8 @@ Ending retry_command(const FollowArguments& arguments, Console& console) {
 
 Ending cancel_command(const FollowArguments& arguments, Console& console) {
   return for_targets(
-      arguments, console, [&](Session&, Campaign& campaign, const Target& target) -> Ending {
+      arguments, console,
+      [&](AppSession&, Campaign& campaign, const SessionTarget& target) -> Ending {
         if (!arguments.options.trust)
           if (auto status = store::check_owner(campaign.folder()); !status) return status.error();
         campaign.refresh();

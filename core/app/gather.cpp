@@ -43,7 +43,7 @@ bool looks_like(const fs::path& path, const char* part) {
   return head.find(part) != std::string::npos;
 }
 
-void append(Records& to, Records&& from) {
+void append(RecordList& to, RecordList&& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
@@ -62,7 +62,7 @@ void show_progress(const ingest::BytesRead& progress) {
 void settle(Record& record) {
   constexpr double kLeast = 600, kSteps = 20;
   constexpr double kZones = 26 * 3600;  // the time zone of a log's dates is unknown
-  if (record.state != record::State::running) return;
+  if (record.state != record::RunState::running) return;
   std::error_code code;
   const auto written = fs::last_write_time(record.origin.file, code);
   const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
@@ -72,7 +72,7 @@ void settle(Record& record) {
   const auto last = std::max(record.origin.start, record.origin.end);
   // A copy of an old log has a new modification time.
   const bool is_old = last > 0 && now.count() - last > most + kZones;
-  if (code || age.count() > most || is_old) record.state = record::State::stopped;
+  if (code || age.count() > most || is_old) record.state = record::RunState::stopped;
   if (last > 0 || code) return;
   record.reason +=
       fmt::format("; {} by the file's age alone ({}): its lines have no dates",
@@ -94,7 +94,7 @@ std::string words(const Errors& errors) {
 }
 
 // Marks the values that had to be assumed for the estimate.
-void note_assumed(const published::Sample& sample, Record& record) {
+void note_assumed(const published::PublishedSample& sample, Record& record) {
   if (sample.assumed.empty()) return;
   if (!record.notes.empty()) record.notes += "; ";
   record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
@@ -119,13 +119,13 @@ std::string why_open(const Record& said) {
                      join(open, "=N --set "));
 }
 
-void add_estimate(App& app, const Result<published::Sample>& sample, Record& record) {
+void add_estimate(App& app, const Result<published::PublishedSample>& sample, Record& record) {
   if (record.not_estimated = why_open(record); !record.not_estimated.empty()) return;
   if (!sample) {
     record.not_estimated = words(sample.error());
     return;
   }
-  const auto planned = app.explain(sample->run, backend::Explained::names);
+  const auto planned = app.explain(sample->run, backend::WorkTexts::names);
   if (!planned) {
     record.not_estimated = words(planned.error());
     return;
@@ -182,9 +182,9 @@ published::FindGpu gpu_finder(App& app) {
   };
 }
 
-RecordSet record_set(App& app, Records records) {
+RecordSet record_set(App& app, RecordList records) {
   auto doubts = published::doubts(records, gpu_finder(app));
-  published::Peers peers(records);
+  published::PeerRows peers(records);
   return {std::move(records), std::move(peers), std::move(doubts)};
 }
 
@@ -207,10 +207,10 @@ bool Gatherer::is_place(const std::string& word) const {
     return true;
   const auto experiments = store::experiments(arguments_.runs);
   return std::find(experiments.begin(), experiments.end(), word) != experiments.end() ||
-         store::Store(arguments_.runs).find(word).has_value();
+         store::RunStore(arguments_.runs).find(word).has_value();
 }
 
-Result<Records> Gatherer::find(const std::string& word) {
+Result<RecordList> Gatherer::find(const std::string& word) {
   const fs::path path = word;
   if (word.ends_with(".lua") && looks_like(path, "experiment")) return experiment(word);
   if (word.ends_with(".csv") && looks_like(path, "gpus")) return table(path);
@@ -231,14 +231,14 @@ Result<Records> Gatherer::find(const std::string& word) {
   const auto experiments = store::experiments(arguments_.runs);
   if (std::find(experiments.begin(), experiments.end(), word) != experiments.end())
     return run_records(app_, arguments_.runs, word, {}, troubles_);
-  if (const auto folder = store::Store(arguments_.runs).find(word)) return run_folder(*folder);
+  if (const auto folder = store::RunStore(arguments_.runs).find(word)) return run_folder(*folder);
   return row(word);
 }
 
-Result<Records> Gatherer::experiment(const std::string& file) {
+Result<RecordList> Gatherer::experiment(const std::string& file) {
   auto outcome = app_.plan({file, changes_}, {.start = {}, .runs = arguments_.runs, .items = true});
   if (!outcome) return outcome.error();
-  Records out;
+  RecordList out;
   std::vector<std::string> ids;
   const auto name = outcome->experiment.name;
   const auto there = store::run_ids(fs::path(arguments_.runs) / name);
@@ -259,15 +259,15 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   return out;
 }
 
-Result<Records> Gatherer::run_folder(const fs::path& folder) {
+Result<RecordList> Gatherer::run_folder(const fs::path& folder) {
   const auto whole = fs::weakly_canonical(folder);
   const auto experiment = whole.parent_path();
   return run_records(app_, experiment.parent_path(), experiment.filename().string(),
                      {whole.filename().string()}, troubles_);
 }
 
-Result<Records> Gatherer::every_run(const fs::path& root) {
-  Records out;
+Result<RecordList> Gatherer::every_run(const fs::path& root) {
+  RecordList out;
   for (const auto& name : store::experiments(root)) {
     auto found = run_records(app_, root, name, {}, troubles_);
     if (!found) return found.error();
@@ -308,7 +308,7 @@ static Status check_dtype(const std::string& said, const hardware::GpuCatalog& g
                suggestion(said, std::vector<std::string>(formats.begin(), formats.end()))};
 }
 
-Result<ingest::Known> Gatherer::known_cells() const {
+Result<ingest::KnownFacts> Gatherer::known_cells() const {
   Record probe;
   if (auto status = set_cells(probe); !status) return status.error();
   const auto gpu = probe.field_text("gpu"), dtype = probe.field_text("dtype");
@@ -334,13 +334,13 @@ Result<const RecordSet*> Gatherer::read(const fs::path& file) {
   return &tables_.emplace(file, record_set(app_, std::move(*rows))).first->second;
 }
 
-Result<Records> Gatherer::table(const fs::path& file) {
+Result<RecordList> Gatherer::table(const fs::path& file) {
   const auto rows = read(file);
   if (!rows) return rows.error();
   return judge(**rows);
 }
 
-Result<Records> Gatherer::row(const std::string& id) {
+Result<RecordList> Gatherer::row(const std::string& id) {
   const auto files = shipped_tables(app_);
   if (!files) return files.error();
   for (const auto& file : *files) {
@@ -354,7 +354,7 @@ Result<Records> Gatherer::row(const std::string& id) {
   return nothing_named(id);
 }
 
-Result<Records> Gatherer::said_in_logs(const std::vector<std::string>& paths) {
+Result<RecordList> Gatherer::said_in_logs(const std::vector<std::string>& paths) {
   if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   const auto patterns = load_patterns(app_.places().logs(), arguments_.patterns);
   if (!patterns) return patterns.error();
@@ -375,7 +375,7 @@ Result<Records> Gatherer::said_in_logs(const std::vector<std::string>& paths) {
   return std::move(found->runs);
 }
 
-Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
+Result<RecordList> Gatherer::logs(const std::vector<std::string>& paths) {
   auto runs = said_in_logs(paths);
   if (!runs) return runs;
   return judge(record_set(app_, std::move(*runs)));
@@ -383,11 +383,11 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
 
 // Completes each record with its estimate, or the reason why there is none, and its doubts; with an
 // id, only the first record with that id. The cluster is for records with an unknown site.
-Records Gatherer::judge(const RecordSet& said, const std::string& id) {
+RecordList Gatherer::judge(const RecordSet& said, const std::string& id) {
   const auto clusters = machines(app_, arguments_.cluster);
   const auto strategies = app_.backends().strategies();
   const auto check = check_backend(app_);
-  Records out;
+  RecordList out;
   for (std::size_t i = 0; i < said.records.size() && (id.empty() || out.empty()); ++i) {
     if (!id.empty() && said.records[i].id != id) continue;
     auto& as_said = said_.emplace_back(said.records[i]);
@@ -428,8 +428,8 @@ Ending put_out(const std::string& text, const std::string& file,
   return Exit::ok;
 }
 
-Result<Records> all_of(const std::vector<std::string>& words, const FindRecords& find) {
-  Records out;
+Result<RecordList> all_of(const std::vector<std::string>& words, const FindRecords& find) {
+  RecordList out;
   Errors errors;
   for (const auto& word : words) {
     auto records = find(word);
@@ -439,7 +439,7 @@ Result<Records> all_of(const std::vector<std::string>& words, const FindRecords&
   return out;
 }
 
-Result<Records> Gatherer::find_all(const std::vector<std::string>& words, Console& console) {
+Result<RecordList> Gatherer::find_all(const std::vector<std::string>& words, Console& console) {
   auto records = all_of(words, [&](const auto& word) { return find(word); });
   if (records) tell_passed(console);
   return records;

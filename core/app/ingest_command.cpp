@@ -6,13 +6,14 @@
 namespace orch::app {
 namespace {
 
-Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
+Result<RecordList> read(Gatherer& gatherer, const IngestArguments& arguments) {
   if (!arguments.csv) return gatherer.logs(arguments.records.words);
   return all_of(arguments.records.words, [&](const auto& file) { return gatherer.table(file); });
 }
 
 // CSV in the schema that validate, calibrate and ingest --csv read.
-std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
+std::string text_of(const RecordList& records, const Gatherer& gatherer,
+                    const CommonArguments& common) {
   if (common.format == "json") return record::records_json(records);
   if (common.format == "csv") return published::rows_csv(gatherer.said());
   return show::text(tables::records_answer(records), common.screen);

@@ -134,7 +134,7 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   };
   if (targets->size() != 1) return one_run();
   const auto& target = targets->front();
-  Session session(console);
+  AppSession session(console);
   const auto folder = fs::path(arguments.runs) / target.experiment;
   follow::Campaign campaign(arguments.runs, target.experiment, session.world(folder), {});
   if (auto status = campaign.open(); !status) return status.error();

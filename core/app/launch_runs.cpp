@@ -49,7 +49,7 @@ ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& argument
   for (const auto& runs : tables::by_question(view(planned))) {
     std::size_t taken = 0;
     for (const auto* run : runs) {
-      if (run->estimate.fit == plan::Fit::oom && !arguments.oom) continue;
+      if (run->estimate.fit == plan::MemoryFit::oom && !arguments.oom) continue;
       if (!arguments.options.over_budget && !tables::keeps(*run, planned.experiment)) continue;
       if (arguments.take > 0 && taken == arguments.take) break;
       (is_untrained(run->run) ? untrained : chosen).push_back(run);
@@ -62,7 +62,7 @@ ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& argument
 Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& arguments,
                       Console& console) {
   const auto& best = planned.runs.front();
-  const bool none_fits = best.estimate.fit == plan::Fit::oom;
+  const bool none_fits = best.estimate.fit == plan::MemoryFit::oom;
   arguments.plan.common.tell(
       fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
                   none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
@@ -73,15 +73,15 @@ Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& argu
 }
 
 // Ends a verb whose runs need SLURM, when SLURM does not answer.
-Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArguments& arguments,
-                     Console& console) {
+Ending without_slurm(const ChosenRuns& chosen, launch::SlurmAnswer slurm,
+                     const RunArguments& arguments, Console& console) {
   const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, slurm) == "slurm";
   });
   const auto submit =
       fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
                   sbatch_by_hand(plan::phases(best.run).size(), folder_of(best, arguments)));
-  if (slurm == launch::Slurm::absent) {
+  if (slurm == launch::SlurmAnswer::absent) {
     arguments.plan.common.tell(
         fmt::format("stopped after rendering: SLURM not found (no sbatch, or not configured)\n"
                     "next, on the cluster: {}\n",
@@ -100,7 +100,7 @@ Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArg
 
 // Prevents hundreds of jobs that would all fail with "no such program". For local runs the trainer
 // can be built.
-std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm,
+std::optional<fs::path> missing_trainer(const App& app, launch::SlurmAnswer slurm,
                                         const ChosenRuns& chosen) {
   for (const auto* run : chosen) {
     if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
@@ -139,7 +139,7 @@ Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen,
 }
 
 // The runs that were not started yet, and their estimated cost.
-struct Order {
+struct LaunchOrder {
   std::vector<std::size_t> runs;  // indices in the campaign
   double gpu_hours = 0;
   std::size_t finished = 0;  // already finished
@@ -147,18 +147,18 @@ struct Order {
   std::size_t failed = 0;  // failed for a permanent reason
 };
 
-Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
-  Order order;
+LaunchOrder order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
+  LaunchOrder order;
   for (const auto* run : chosen) {
     const auto place = campaign.find(run->run.id);
     if (!place) continue;
     const auto& view = campaign.runs()[*place];
     const auto state = view.record.state;
-    if (state == record::State::finished)
+    if (state == record::RunState::finished)
       ++order.finished;
     else if (follow::is_open(view))
       ++order.on_their_way;
-    else if (state != record::State::planned && !campaign.is_due(*place))
+    else if (state != record::RunState::planned && !campaign.is_due(*place))
       ++order.failed;
     else {
       order.runs.push_back(*place);
@@ -168,7 +168,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
   return order;
 }
 
-std::string already_text(const Order& order) {
+std::string already_text(const LaunchOrder& order) {
   std::vector<std::string> parts;
   if (order.finished > 0) parts.push_back(fmt::format("{} finished", order.finished));
   if (order.on_their_way > 0)
@@ -178,8 +178,8 @@ std::string already_text(const Order& order) {
   return parts.empty() ? "" : join(parts, ", ") + "\n";
 }
 
-std::string question_of(const follow::Campaign& campaign, const Order& order, std::size_t jobs,
-                        const ChosenRuns& chosen) {
+std::string question_of(const follow::Campaign& campaign, const LaunchOrder& order,
+                        std::size_t jobs, const ChosenRuns& chosen) {
   std::map<std::string, std::size_t> places;
   for (const auto* run : chosen)
     if (const auto place = campaign.find(run->run.id);
@@ -198,12 +198,12 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
 
 // Compares the requests of runs with the cluster as SLURM describes it, before anything is
 // submitted: reports every contradiction with the cluster's file.
-Ending preflight(Session& session, const ChosenRuns& runs) {
-  std::set<launch::Ask> asks;
+Ending preflight(AppSession& session, const ChosenRuns& runs) {
+  std::set<launch::JobRequest> asks;
   for (const auto* planned : runs) {
     const auto& run = planned->run;
     if (way_to_launch(run, session.slurm()) != "slurm") continue;
-    launch::Ask ask;
+    launch::JobRequest ask;
     ask.place = fmt::format("{}: {}", printable(run.cluster->file), run.partition->name);
     ask.partition = run.job.partition;
     ask.time = run.job.time;
@@ -224,11 +224,12 @@ Ending preflight(Session& session, const ChosenRuns& runs) {
 }
 
 // Waits for a controller that is temporarily away; only if no user waits for an answer.
-bool comes_back(Session& session, const RunArguments& arguments) {
+bool comes_back(AppSession& session, const RunArguments& arguments) {
   follow::Backoff backoff(session.clock(), arguments.yes ? arguments.options.patience_seconds : 0);
   const auto world = session.world(arguments.plan.options.runs);
-  while (session.slurm() == launch::Slurm::unreachable && backoff.wait(world)) session.probe();
-  return session.slurm() == launch::Slurm::reachable;
+  while (session.slurm() == launch::SlurmAnswer::unreachable && backoff.wait(world))
+    session.probe();
+  return session.slurm() == launch::SlurmAnswer::reachable;
 }
 
 // Records the runs as wanted, for a resume when SLURM answers again.
@@ -269,8 +270,8 @@ Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen,
 
 // Asks for confirmation if a user can be asked. The lock is not held while a user decides. Runs on
 // this machine cost no allocation: without a terminal they start without asking.
-Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const Order& order, bool is_local,
-           const RunArguments& arguments, Console& console) {
+Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const LaunchOrder& order,
+           bool is_local, const RunArguments& arguments, Console& console) {
   if (auto status = campaign.check_budget(order.runs); !status)
     return {status.error(), Exit::over_budget};
   if (is_local && !console.can_ask()) return Exit::ok;
@@ -283,13 +284,13 @@ Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const Order& or
 
 }  // namespace
 
-std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
+std::string way_to_launch(const plan::Run& run, launch::SlurmAnswer slurm) {
   const auto& launch = run.cluster->launch;
   if (launch != "auto") return launch;
-  return slurm == launch::Slurm::absent ? "local" : "slurm";
+  return slurm == launch::SlurmAnswer::absent ? "local" : "slurm";
 }
 
-Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
+Ending launch_runs(App& app, AppSession& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console) {
   ChosenRuns untrained;
@@ -301,7 +302,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });
   if (needs_slurm && !comes_back(session, arguments)) {
-    if (arguments.yes && session.slurm() == launch::Slurm::unreachable)
+    if (arguments.yes && session.slurm() == launch::SlurmAnswer::unreachable)
       if (auto status = ask_for(planned, chosen, arguments); !status) return status.error();
     return without_slurm(chosen, session.slurm(), arguments, console);
   }
@@ -328,7 +329,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
       return ended;
     if (auto ended = hand_over(campaign, chosen, arguments, console); !ended.ok()) return ended;
   }
-  Target target{name, {}};
+  SessionTarget target{name, {}};
   for (const auto* run : chosen) target.runs.insert(run->run.id);
   Ending ended = Exit::ok;
   if (arguments.detach)

@@ -54,7 +54,7 @@ Ending logs_command(const LogsArguments& arguments, Console& console) {
   if (!attempt) return attempt.error();
   const auto file = *folder / "attempts" / std::to_string(*attempt) / "stdout.log";
   const auto lines = static_cast<std::int64_t>(arguments.lines);
-  events::Tail tail(file, lines == 0 ? -1 : lines);
+  events::LogTail tail(file, lines == 0 ? -1 : lines);
   std::string rest;  // an incomplete line
   SystemClock clock;
   for (bool over = false; !interrupted();) {

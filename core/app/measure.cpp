@@ -27,7 +27,7 @@ constexpr double kMostMeasureSeconds = 120;  // for a very busy machine
 
 // This machine as a cluster, with its measurement.
 struct MeasuredHere {
-  measure::Measurement measurement;
+  measure::DeviceMeasurement measurement;
   plan::Cluster cluster;
   plan::Partition shipped;  // its previous constants
   std::string busy;         // a remark on other programs that use the machine; empty: none
@@ -58,7 +58,7 @@ std::int64_t fitting_ranks() {
 }
 
 // The measuring program; empty: not found.
-fs::path find_measure(const Places& places) {
+fs::path find_measure(const OrchFolders& places) {
   if (const char* own = std::getenv("ORCH_MEASURE"))
     return *own ? launch::find_program(own) : fs::path();
   const auto beside = launch::find_program((places.trainers / "orch-measure").string());
@@ -66,7 +66,7 @@ fs::path find_measure(const Places& places) {
 }
 
 // The measuring program, rebuilt from newer sources if possible.
-Result<fs::path> measuring_program(const Places& places) {
+Result<fs::path> measuring_program(const OrchFolders& places) {
   if (!std::getenv("ORCH_MEASURE"))
     if (auto status = build_measure(); !status) return status.error();
   auto program = find_measure(places);
@@ -76,12 +76,12 @@ Result<fs::path> measuring_program(const Places& places) {
                "--preset cpu --target orch-measure), or name one in ORCH_MEASURE"};
 }
 
-Result<measure::Measurement> measure(const fs::path& program, std::int64_t ranks) {
+Result<measure::DeviceMeasurement> measure(const fs::path& program, std::int64_t ranks) {
   const Scratch scratch;
   if (scratch.path().empty())
     return Error{"orch calibrate", "cannot make a folder for temporary files", "set TMPDIR"};
   const auto file = scratch.path() / "measured.json";
-  launch::Together together;
+  launch::LocalRanks together;
   together.argv = {program.string(), "--output", file.string()};
   together.ranks = ranks;
   together.folder = scratch.path();
@@ -110,16 +110,16 @@ plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& pa
 
 // The bytes that ddp's estimates count for the measured kernels: the measuring program uses ddp's
 // kernels.
-measure::Charged charged(const App& app, const plan::Partition& partition,
-                         const measure::MeasuredLayer& layer) {
-  measure::Charged out;
+measure::ChargedBytes charged(const App& app, const plan::Partition& partition,
+                              const measure::MeasuredLayer& layer) {
+  measure::ChargedBytes out;
   const auto strategies = app.backends().strategies();
   const auto ddp = std::find_if(strategies.begin(), strategies.end(),
                                 [](const auto& strategy) { return strategy->name == "ddp"; });
   if (ddp == strategies.end()) return out;
   const auto run = small_run(*ddp, partition, layer);
   backend::Work work;
-  if (!app.backends().of(**ddp).work(run, backend::Explained::formulas, work) ||
+  if (!app.backends().of(**ddp).work(run, backend::WorkTexts::formulas, work) ||
       work.blocks.empty())
     return out;
   const auto layer_end = work.blocks.front().n_ops;
@@ -137,7 +137,7 @@ measure::Charged charged(const App& app, const plan::Partition& partition,
 // The partition before the measurement.
 Result<plan::Partition> base_partition(const plan::Cluster& shipped,
                                        const hardware::GpuCatalog& gpus,
-                                       const measure::Measurement& measured) {
+                                       const measure::DeviceMeasurement& measured) {
   auto base = shipped.partitions.front();
   if (measured.device == "cpu") {
     base.gpus_per_node = std::max(base.gpus_per_node, measured.ranks);
@@ -190,7 +190,7 @@ Result<MeasuredHere> measure_here(App& app, std::int64_t ranks, const std::strin
   if (!base) return base.error();
   out.cluster.name = name;
   out.cluster.launch = "local";
-  out.cluster.measured = plan::Measured{this_machine(), today()};
+  out.cluster.measured = plan::MeasuredConstants{this_machine(), today()};
   out.cluster.doc = fmt::format("this computer: {}, measured on {}", out.cluster.measured->machine,
                                 out.cluster.measured->date);
   const auto where =
@@ -222,9 +222,9 @@ Status write_measured(App& app, const MeasuredHere& measured, const fs::path& fi
   return write_file_atomically(file, text);
 }
 
-std::vector<Changed> changed_by(const MeasuredHere& measured) {
+std::vector<ChangedConstant> changed_by(const MeasuredHere& measured) {
   const auto before = hardware::named_constants(measured.shipped);
-  std::vector<Changed> out;
+  std::vector<ChangedConstant> out;
   for (const auto& now : hardware::named_constants(measured.cluster.partitions.front())) {
     if (!now.constant.origin.starts_with("measured on ")) continue;
     const auto was = std::ranges::find(before, now.name, &hardware::NamedConstant::name);
@@ -307,7 +307,7 @@ Ending measure_command(App& app, const CalibrateArguments& arguments, Console& c
   return Exit::ok;
 }
 
-void measure_before_run(App& app, const experiment::Source& source, Console& console) {
+void measure_before_run(App& app, const experiment::ExperimentSource& source, Console& console) {
   if (app.places().own_clusters.empty()) return;
   const auto experiment = app.load(source);
   if (!experiment || !names_local(*experiment)) return;

@@ -10,6 +10,6 @@ Ending measure_command(App& app, const CalibrateArguments& arguments, Console& c
 // Measures this machine if the experiment runs on the cluster `local` and it was never measured, or
 // only on another machine. Prints what it does; if that fails, the run continues with the present
 // constants.
-void measure_before_run(App& app, const experiment::Source& source, Console& console);
+void measure_before_run(App& app, const experiment::ExperimentSource& source, Console& console);
 
 }  // namespace orch::app

@@ -56,14 +56,14 @@ show::Table models_table(const App& app, std::vector<Model> models) {
   return columns.table("models");
 }
 
-struct Part {
+struct ModelPart {
   std::string name;
   double params;
   double per_gpu;
 };
 
 // The distribution of parameters over tensor and pipeline ranks.
-std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
+std::vector<ModelPart> parts_of(const plan::Model& m, const ModelArguments& a) {
   const double tp = a.tensor_parallel;
   const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
   const double stage = layers * m.layer_params(), edge = stage + m.embedding_params();
@@ -75,14 +75,14 @@ std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
 }
 
 show::Table parts_table(const Model& model, const ModelArguments& a) {
-  show::Columns<Part> columns(parts_of(model, a));
+  show::Columns<ModelPart> columns(parts_of(model, a));
   const auto whole = [](double number) { return show::Cell(number, group_digits(number)); };
-  columns.add("part", "part", 0, [](const Part& part) { return part.name; });
-  columns.add("params", "parameters", 0, [=](const Part& part) { return whole(part.params); });
+  columns.add("part", "part", 0, [](const ModelPart& part) { return part.name; });
+  columns.add("params", "parameters", 0, [=](const ModelPart& part) { return whole(part.params); });
   columns.add("params_per_gpu", "per GPU", 0,
-              [=](const Part& part) { return whole(part.per_gpu); });
+              [=](const ModelPart& part) { return whole(part.per_gpu); });
   columns.add("bytes_per_gpu", fmt::format("bytes at {:g} each", a.bytes_per_param), 0,
-              [=](const Part& part) { return whole(part.per_gpu * a.bytes_per_param); });
+              [=](const ModelPart& part) { return whole(part.per_gpu * a.bytes_per_param); });
   return columns.table("parts",
                        fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}",
                                    a.tensor_parallel, a.pipeline_parallel));

@@ -40,7 +40,7 @@ fs::path own_folder() {
 }  // namespace
 
 // Existing files only, and the shipped one once. The shipped ones always exist.
-std::vector<fs::path> Places::found(const char* name, const fs::path& shipped) const {
+std::vector<fs::path> OrchFolders::found(const char* name, const fs::path& shipped) const {
   std::vector<fs::path> paths;
   for (const auto& folder : {beside, own}) {
     std::error_code none;
@@ -52,7 +52,7 @@ std::vector<fs::path> Places::found(const char* name, const fs::path& shipped) c
   return paths;
 }
 
-std::string Places::source(const fs::path& file) const {
+std::string OrchFolders::source(const fs::path& file) const {
   std::error_code none;
   const auto folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const bool is_shipped = fs::equivalent(folder, clusters(), none) ||
@@ -61,7 +61,7 @@ std::string Places::source(const fs::path& file) const {
 }
 
 // Clusters measured on this machine have priority over those that the user wrote for all machines.
-std::vector<fs::path> Places::cluster_folders() const {
+std::vector<fs::path> OrchFolders::cluster_folders() const {
   auto folders = found("clusters", clusters());
   std::error_code none;
   if (!fs::is_directory(own_clusters, none)) return folders;
@@ -79,10 +79,10 @@ fs::path own_program() {
   return program.parent_path().parent_path() / "bin/orch";
 }
 
-Result<Places> find_places() {
+Result<OrchFolders> find_places() {
   std::error_code code;
   const auto program = own_program();
-  Places places;
+  OrchFolders places;
   const char* home = std::getenv("ORCH_HOME");
   places.home = home && *home ? fs::path(home) : home_of(program);
   if (!is_home(places.home))

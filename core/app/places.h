@@ -9,7 +9,7 @@ namespace orch::app {
 
 // The places of orch's files, relative to the program's own place, so that a clone or an
 // installation can be moved; ORCH_HOME and ORCH_PLUGINS override them.
-struct Places {
+struct OrchFolders {
   fs::path home;                  // holds experiments/ and templates/
   std::vector<fs::path> plugins;  // folders, the first has priority
   fs::path trainers;              // the folder for orch-train-<backend>
@@ -49,6 +49,6 @@ struct Places {
 // The file with which this program can be started again.
 fs::path own_program();
 
-Result<Places> find_places();
+Result<OrchFolders> find_places();
 
 }  // namespace orch::app

@@ -42,7 +42,7 @@ struct Renderers {
 
 // Adds the files that start a framework.
 Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
-                     const render::Context& context, store::Folder& folder) {
+                     const render::Context& context, store::NewRunFolder& folder) {
   const auto launch = app.frameworks().launch(run);
   if (!launch) return launch.error();
   if (!renderers.start) {
@@ -57,10 +57,11 @@ Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
 }
 
 // run.json, estimate.json, provenance.json and, if SLURM will run it, the job scripts.
-Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Store& store,
-                                const plan::Planned& planned, launch::Slurm slurm,
-                                const fs::path& experiment_file, store::Provenance provenance) {
-  store::Folder folder;
+Result<store::NewRunFolder> folder_of(App& app, Renderers& renderers, const store::RunStore& store,
+                                      const plan::Planned& planned, launch::SlurmAnswer slurm,
+                                      const fs::path& experiment_file,
+                                      store::Provenance provenance) {
+  store::NewRunFolder folder;
   folder.id = planned.run.id;
   auto run = planned.run;
   const auto place = store.folder(run.experiment, run.id);
@@ -85,7 +86,7 @@ Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Sto
   return folder;
 }
 
-std::string written_text(const store::Written& written, const fs::path& place) {
+std::string written_text(const store::WriteCounts& written, const fs::path& place) {
   if (written.created == 0 && written.refreshed == 0)
     return fmt::format("nothing changed: all {} run folders are in {}/\n", written.unchanged,
                        printable(place.string()));
@@ -118,8 +119,8 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   const auto& asked = arguments.plan;
   const auto result = seen_around(app, planned, asked);
   if (planned.runs.empty()) return show_only(result, asked, console);
-  Session session(console);
-  store::Store store(asked.options.runs);
+  AppSession session(console);
+  store::RunStore store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   constexpr std::size_t kMany = 2000;  // folders written at once
   const auto provenance = provenance_of(session.shell(), planned.experiment);

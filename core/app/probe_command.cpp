@@ -28,7 +28,7 @@ constexpr std::int64_t kSteps = 6;  // a trainer analyses the last three
 constexpr double kMostProbeSeconds = 24 * 3600;
 
 // One rank of a planned run, run alone.
-struct Slice {
+struct ProbedSlice {
   std::int64_t stage = 0, last_stage = 0;  // it represents the stages up to this one
   std::int64_t rank = 0;
   std::int64_t micro_batches = 1;  // per step
@@ -43,15 +43,15 @@ struct Slice {
 // One rank for each kind of stage of a planned run, to be run alone on this machine, as if the
 // other ranks answered at once. It has its own folder, which may be copied to another machine:
 // <folder>/run starts the slices there, and their output is read back here.
-struct Probe {
+struct ProbeCommand {
   plan::Run run;   // as planned
   plan::Run part;  // as run by the slices: a few micro-batches and steps, synthetic tokens
   fs::path folder;
-  std::vector<Slice> slices;
+  std::vector<ProbedSlice> slices;
 };
 
 // "stage-3", below the folder.
-std::string name_of(const Slice& slice) { return fmt::format("stage-{}", slice.stage); }
+std::string name_of(const ProbedSlice& slice) { return fmt::format("stage-{}", slice.stage); }
 
 // A few micro-batches with synthetic tokens are representative.
 plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
@@ -79,7 +79,7 @@ std::string device_of(const record::Record& history) {
 }
 
 // Communication that returns at once is counted as ordinary time.
-void forget_talk(std::vector<plan::Item>& items) {
+void forget_talk(std::vector<plan::EstimateItem>& items) {
   const auto is_talk = [](const std::string& name) {
     for (const char* end : {"all-reduce", "all-gather", "reduce-scatter"})
       if (name.ends_with(end)) return true;
@@ -99,21 +99,21 @@ void forget_talk(std::vector<plan::Item>& items) {
 }
 
 // Created in the folder of all probes. The run's own data and checkpoints are not needed.
-Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
-  Probe probe;
+Result<ProbeCommand> make_probe(App& app, plan::Run run, const fs::path& folder) {
+  ProbeCommand probe;
   backend::Work work;
   const auto& backend = app.backends().of(*run.strategy);
-  if (auto status = backend.work(run, backend::Explained::formulas, work); !status)
+  if (auto status = backend.work(run, backend::WorkTexts::formulas, work); !status)
     return status.error();
   const auto micro_batches = estimate::enough_micro_batches(work);
   probe.part = part_of(run, micro_batches);
   probe.folder = folder / run.id;
   probe.run = std::move(run);
-  if (auto status = backend.work(probe.part, backend::Explained::formulas, work); !status)
+  if (auto status = backend.work(probe.part, backend::WorkTexts::formulas, work); !status)
     return status.error();
   const auto& layout = probe.run.layout;
   for (const auto& stages : work.stage_list) {
-    Slice slice;
+    ProbedSlice slice;
     slice.stage = stages.first;
     slice.last_stage = stages.last;
     slice.rank = stages.first * layout.tensor_parallel * layout.data_parallel;
@@ -123,7 +123,7 @@ Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
   return probe;
 }
 
-std::string script_of(const Probe& probe) {
+std::string script_of(const ProbeCommand& probe) {
   std::string out = fmt::format(
       R"sh(#!/usr/bin/env bash
 # Runs one rank of each kind of stage of {} alone, on this machine, one after the other.
@@ -155,7 +155,7 @@ slice() {{  # name, rank; those that are asked for
 }
 
 // Writes run.json of each slice, and the program that runs them.
-Status write(const Probe& probe) {
+Status write(const ProbeCommand& probe) {
   std::error_code code;
   for (const auto& slice : probe.slices) {
     const auto place = probe.folder / name_of(slice);
@@ -174,8 +174,8 @@ Status write(const Probe& probe) {
 }
 
 // Runs one slice; an error has the end of its output.
-Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
-  launch::Together together;
+Status start(const ProbeCommand& probe, const ProbedSlice& slice, const fs::path& trainer) {
+  launch::LocalRanks together;
   together.argv = {fs::absolute(probe.folder / "run").string(), fs::absolute(trainer).string(),
                    name_of(slice)};
   together.folder = fs::absolute(probe.folder);
@@ -185,13 +185,13 @@ Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
 }
 
 // Reads the slices' measurements, and estimates them for the device that they ran on.
-Status read(App& app, Probe& probe) {
+Status read(App& app, ProbeCommand& probe) {
   const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
   backend::Work work;
   if (auto status = app.backends()
                         .of(*probe.part.strategy)
-                        .work(probe.part, backend::Explained::formulas, work);
+                        .work(probe.part, backend::WorkTexts::formulas, work);
       !status)
     return status;
   std::error_code ignored;
@@ -230,7 +230,7 @@ Status read(App& app, Probe& probe) {
 }
 
 // A slice's measurement as a record: one rank, without communication.
-record::Record record_of(const Probe& probe, const Slice& slice) {
+record::Record record_of(const ProbeCommand& probe, const ProbedSlice& slice) {
   const plan::Planned planned{probe.part, slice.estimate};
   auto out = record::planned_record(planned, "");
   out.id = fmt::format("{}:{}", probe.run.id, name_of(slice));
@@ -239,7 +239,7 @@ record::Record record_of(const Probe& probe, const Slice& slice) {
   out.origin.file = (probe.folder / name_of(slice)).string();
   out.notes = "one rank alone: communication is not in it";
   if (!slice.device.empty()) out.origin.versions.emplace_back("device", slice.device);
-  out.state = slice.measured ? record::State::finished : record::State::failed;
+  out.state = slice.measured ? record::RunState::finished : record::RunState::failed;
   out.reason = slice.failure;
   if (!slice.measured) return out;
   out.measured.step_seconds = slice.measured->step_seconds;
@@ -251,7 +251,7 @@ record::Record record_of(const Probe& probe, const Slice& slice) {
   return out;
 }
 
-std::string stages_of(const Slice& slice) {
+std::string stages_of(const ProbedSlice& slice) {
   return tables::stages_text(slice.stage, slice.last_stage);
 }
 
@@ -259,34 +259,37 @@ show::Cell byte_cell(const std::optional<double>& bytes) {
   return bytes ? show::Cell(*bytes, format_gib(*bytes)) : show::Cell();
 }
 
-show::Table slices_table(const std::vector<Slice>& slices) {
-  std::vector<const Slice*> rows;
+show::Table slices_table(const std::vector<ProbedSlice>& slices) {
+  std::vector<const ProbedSlice*> rows;
   for (const auto& slice : slices) rows.push_back(&slice);
-  show::Columns<Slice> columns(std::move(rows));
+  show::Columns<ProbedSlice> columns(std::move(rows));
   const auto add = [&](const char* title, auto read) { columns.add("", title, 0, read); };
-  const auto measured = [](const Slice& s) { return s.measured.value_or(record::Measurement()); };
-  const auto memory = [=](const Slice& s) {
+  const auto measured = [](const ProbedSlice& s) {
+    return s.measured.value_or(record::Measurement());
+  };
+  const auto memory = [=](const ProbedSlice& s) {
     return tables::compare_memory(s.estimate, measured(s)).total;
   };
-  const auto time = [=](const Slice& s) {
+  const auto time = [=](const ProbedSlice& s) {
     return tables::compare_time(s.estimate, measured(s)).total;
   };
-  const auto milliseconds = [](const Slice& s, const std::optional<double>& step) {
+  const auto milliseconds = [](const ProbedSlice& s, const std::optional<double>& step) {
     return step ? fmt::format("{:.2f}", 1e3 * *step / static_cast<double>(s.micro_batches)) : "";
   };
   add("stages", stages_of);
-  add("rank", [](const Slice& s) { return s.rank; });
-  add("GiB", [=](const Slice& s) { return byte_cell(memory(s).measured); });
-  add("estimated", [=](const Slice& s) { return byte_cell(memory(s).estimated); });
-  add("error", [=](const Slice& s) { return memory(s).error_text(); });
-  add("ms of a micro-batch", [=](const Slice& s) { return milliseconds(s, time(s).measured); });
-  add("estimated ", [=](const Slice& s) { return milliseconds(s, time(s).estimated); });
-  add("error ", [=](const Slice& s) { return time(s).error_text(); });
-  add("device", [](const Slice& s) { return s.failure.empty() ? s.device : s.failure; });
+  add("rank", [](const ProbedSlice& s) { return s.rank; });
+  add("GiB", [=](const ProbedSlice& s) { return byte_cell(memory(s).measured); });
+  add("estimated", [=](const ProbedSlice& s) { return byte_cell(memory(s).estimated); });
+  add("error", [=](const ProbedSlice& s) { return memory(s).error_text(); });
+  add("ms of a micro-batch",
+      [=](const ProbedSlice& s) { return milliseconds(s, time(s).measured); });
+  add("estimated ", [=](const ProbedSlice& s) { return milliseconds(s, time(s).estimated); });
+  add("error ", [=](const ProbedSlice& s) { return time(s).error_text(); });
+  add("device", [](const ProbedSlice& s) { return s.failure.empty() ? s.device : s.failure; });
   return columns.table("");
 }
 
-std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
+std::string title(const plan::Run& run, const std::vector<ProbedSlice>& slices) {
   const auto& layout = run.layout;
   auto out = fmt::format(
       "{}: {} of {} ranks (tensor {} x pipeline {} x data {}), each alone, {} micro-batches of {} "
@@ -312,13 +315,13 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
 
 // Memory and compute time of the slices beside their estimates: a table of all slices, then item by
 // item.
-show::Answer answer_of(const Probe& probe) {
+show::Answer answer_of(const ProbeCommand& probe) {
   show::Answer out{"", title(probe.run, probe.slices), {slices_table(probe.slices)}};
   for (const auto& slice : probe.slices) {
     if (!slice.measured) continue;
     const auto stages =
         probe.run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
-    const auto add = [&](const char* what, tables::Comparison comparison, bool bytes) {
+    const auto add = [&](const char* what, tables::ComparisonTables comparison, bool bytes) {
       out.sections.push_back(
           tables::compared_table("", stages + what, std::move(comparison), bytes));
     };
@@ -329,7 +332,8 @@ show::Answer answer_of(const Probe& probe) {
 }
 
 // Records, which ingest, compare and report can read; for people a table of each probe.
-void give(const std::vector<Probe>& probes, const Common& common, Console& console) {
+void give(const std::vector<ProbeCommand>& probes, const CommonArguments& common,
+          Console& console) {
   std::vector<record::Record> records;
   for (const auto& probe : probes)
     for (const auto& slice : probe.slices) records.push_back(record_of(probe, slice));
@@ -343,7 +347,7 @@ void give(const std::vector<Probe>& probes, const Common& common, Console& conso
 
 // Without a GPU a slice uses the machine's own memory: one that does not fit would affect all other
 // programs.
-Errors too_large(const Probe& probe) {
+Errors too_large(const ProbeCommand& probe) {
   Errors errors;
   const auto available = static_cast<double>(host_room().bytes);
   if (launch::visible_gpus(nullptr) > 0 || available == 0) return errors;
@@ -358,7 +362,7 @@ Errors too_large(const Probe& probe) {
 }
 
 // Succeeds even if a slice failed: the table has the reason.
-Ending run_slices(App& app, const Probe& probe, Console& console) {
+Ending run_slices(App& app, const ProbeCommand& probe, Console& console) {
   const auto& run = probe.run;
   if (const auto errors = too_large(probe); !errors.empty()) return errors;
   if (run.trainer.empty())
@@ -378,10 +382,10 @@ Ending run_slices(App& app, const Probe& probe, Console& console) {
 }
 
 Ending probe_one(App& app, const ProbeArguments& arguments, const std::string& word,
-                 std::vector<Probe>& probes, Console& console) {
+                 std::vector<ProbeCommand>& probes, Console& console) {
   auto chosen = choose_run(app, {word, arguments.set}, arguments.where, {}, arguments.runs);
   if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
-  auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // sets its name
+  auto planned = app.explain(std::move(std::get<ChosenRun>(chosen).run));  // sets its name
   if (!planned) return planned.error();
   auto probe = make_probe(app, std::move(planned->run), arguments.output);
   if (!probe) return probe.error();
@@ -399,7 +403,7 @@ Ending probe_one(App& app, const ProbeArguments& arguments, const std::string& w
 }  // namespace
 
 Ending probe_command(App& app, const ProbeArguments& arguments, Console& console) {
-  std::vector<Probe> probes;
+  std::vector<ProbeCommand> probes;
   for (const auto& word : arguments.words)
     if (auto ended = probe_one(app, arguments, word, probes, console); !ended.ok()) return ended;
   if (arguments.prepare) {

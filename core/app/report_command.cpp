@@ -65,7 +65,7 @@ void add_used(page::Page& page) {
   for (const auto& record : page.records) {
     page.budget.used_gpu_hours += record.measured.gpu_hours.value_or(0);
     const bool open =
-        record.state == record::State::pending || record.state == record::State::running;
+        record.state == record::RunState::pending || record.state == record::RunState::running;
     if (open && record.estimated && record.origin.kind == "run")
       page.budget.committed_gpu_hours += record.estimated->gpu_hours;
   }
@@ -115,7 +115,7 @@ std::string command_of(const RecordArguments& arguments) {
   return join(words, " ");
 }
 
-page::Page page_of(const Gatherer& gatherer, Records records, const ReportArguments& arguments) {
+page::Page page_of(const Gatherer& gatherer, RecordList records, const ReportArguments& arguments) {
   const auto& words = arguments.records.words;
   page::Page page;
   page.title = title_of(gatherer, words);
@@ -204,7 +204,7 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
 bool goes_on(const page::Page& page) {
   return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
     return record.origin.kind == "run" &&
-           (record.state == record::State::running || record.state == record::State::pending);
+           (record.state == record::RunState::running || record.state == record::RunState::pending);
   });
 }
 

@@ -14,7 +14,7 @@
 namespace orch::app {
 namespace {
 
-using UnexplainedRows = std::map<std::string, published::Unexplained>;
+using UnexplainedRows = std::map<std::string, published::UnexplainedRow>;
 
 constexpr const char* kUnexplained = "unexplained.csv";
 constexpr const char* kHabits = "habits.csv";
@@ -84,7 +84,8 @@ std::vector<std::string> take_logs(std::vector<fs::path>& files) {
 }
 
 // Expands whole tables "source/table", with * for anything, to the ids of their rows.
-void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& unexplained) {
+void add_tables(const std::vector<published::PublishedSample>& samples,
+                UnexplainedRows& unexplained) {
   UnexplainedRows tables;
   for (const auto& [id, row] : unexplained)
     if (id.find('*') != std::string::npos) tables[id] = row;
@@ -96,8 +97,8 @@ void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& 
 
 }  // namespace
 
-published::Machines machines(App& app, const std::string& otherwise) {
-  published::Machines out;
+published::SampleMachines machines(App& app, const std::string& otherwise) {
+  published::SampleMachines out;
   out.find = [&app](std::string_view name) { return app.clusters().find(name); };
   out.names = app.clusters().names();
   out.otherwise = otherwise;

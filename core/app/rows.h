@@ -13,8 +13,8 @@ namespace orch::app {
 
 // Measured rows as runs, with additional knowledge about them.
 struct MeasuredRows {
-  published::Samples samples;
-  std::map<std::string, published::Unexplained> unexplained;  // by id
+  published::PublishedSamples samples;
+  std::map<std::string, published::UnexplainedRow> unexplained;  // by id
 
   // Rows that are scored separately and used for no fit.
   std::set<std::string> apart() const;
@@ -35,7 +35,7 @@ Result<std::vector<fs::path>> shipped_tables(const App& app);
 
 // What the conversion of rows to runs needs: our clusters, with one for rows of other sites, and
 // our backends.
-published::Machines machines(App& app, const std::string& otherwise);
+published::SampleMachines machines(App& app, const std::string& otherwise);
 plan::CheckBackend check_backend(App& app);
 
 }  // namespace orch::app

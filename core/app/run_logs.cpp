@@ -30,11 +30,11 @@ double written(const fs::path& file) {
 
 // Values by the names of fields in tables and patterns. What the log itself states is left out, and
 // so are most settings, because the log's software may have none of them.
-ingest::Known known_of(const plan::Run& run) {
+ingest::KnownFacts known_of(const plan::Run& run) {
   static const std::set<std::string_view> kSettings{
       "zero_stage",      "interleave",       "dtype", "optimizer", "recompute",
       "flash_attention", "sequence_parallel"};
-  ingest::Known out;
+  ingest::KnownFacts out;
   for (const auto& [name, value, assumed] : record::fields_of(run, false)) {
     const auto* term = plan::find_term(name);
     const bool has_own = name == "framework" || name == "params" || name == "model";
@@ -61,14 +61,14 @@ Result<ingest::Patterns> load_patterns(const fs::path& shipped,
   return ingest::Patterns::load(files);
 }
 
-ingest::Known known_beside(const fs::path& file) {
+ingest::KnownFacts known_beside(const fs::path& file) {
   constexpr int kUp = 3;  // run/attempts/1/stdout.log
   std::error_code code;
   auto folder = fs::absolute(file, code).parent_path();
   for (int i = 0; i < kUp && !folder.empty(); ++i, folder = folder.parent_path()) {
     if (!fs::is_regular_file(folder / "run.json", code)) continue;
     const auto run = plan::read_run(folder / "run.json");
-    return run ? known_of(*run) : ingest::Known();
+    return run ? known_of(*run) : ingest::KnownFacts();
   }
   return {};
 }
@@ -93,17 +93,18 @@ RunLogs::Watched* RunLogs::look(const fs::path& attempt_folder) {
   return &found->second;
 }
 
-std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder, double now) {
+std::optional<record::TrainingProgress> RunLogs::progress(const fs::path& attempt_folder,
+                                                          double now) {
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
   if (!found || found->measured.steps <= 0) return std::nullopt;
   const auto steps = found->measured.steps;
   if (steps != watched->step) watched->since = written(attempt_folder / kLog);
   watched->step = steps;
-  return record::Progress{found->measured, std::max(0.0, now - watched->since)};
+  return record::TrainingProgress{found->measured, std::max(0.0, now - watched->since)};
 }
 
-record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
+record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   if (watched) watched->log.end_file();  // an incomplete last line counts
   if (!watched) return {};
@@ -114,7 +115,7 @@ record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
   if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
   // A traceback alone may be a printed warning: it counts only if it ended a run.
   const auto found = watched->log.found("");
-  if (found && found->state == record::State::failed) return {found->failure, found->reason};
+  if (found && found->state == record::RunState::failed) return {found->failure, found->reason};
   // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)
     return {Failure::nan, found->reason};
@@ -123,7 +124,7 @@ record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
 
 // Ranks that lose another one blame the network, and some report nothing: then the log may have the
 // reason.
-record::Confession RunLogs::confession(const fs::path& attempt_folder) {
+record::FailureReport RunLogs::confession(const fs::path& attempt_folder) {
   const auto is_vague = [](Failure failure) {
     return failure == Failure::nccl || failure == Failure::bad_exit;
   };

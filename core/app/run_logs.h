@@ -17,16 +17,16 @@ Result<ingest::Patterns> load_patterns(const fs::path& shipped,
 
 // The fields from the run.json of the run whose folder contains a file, by the columns of tables;
 // empty if there is none.
-ingest::Known known_beside(const fs::path& file);
+ingest::KnownFacts known_beside(const fs::path& file);
 
 // Reads the logs of attempts whose trainer writes no events, with the patterns of orch ingest. Each
 // log is read once, and afterwards only its new part.
 class RunLogs {
  public:
   // The progress of an attempt; nothing before its first step.
-  std::optional<record::Progress> progress(const fs::path& attempt_folder, double now);
+  std::optional<record::TrainingProgress> progress(const fs::path& attempt_folder, double now);
   // Why it failed, by its trainer's last event or its log; none: unknown.
-  record::Confession confession(const fs::path& attempt_folder);
+  record::FailureReport confession(const fs::path& attempt_folder);
   // All attempts of a run together.
   std::optional<record::Record> history(const std::string& id,
                                         const std::vector<fs::path>& attempt_folders);
@@ -39,7 +39,7 @@ class RunLogs {
   };
   const ingest::Patterns* patterns();  // null: they cannot be read, which ingest reports
   Watched* look(const fs::path& attempt_folder);
-  record::Confession log_confession(const fs::path& attempt_folder);
+  record::FailureReport log_confession(const fs::path& attempt_folder);
 
   std::optional<ingest::Patterns> patterns_;
   bool tried_ = false;

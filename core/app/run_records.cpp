@@ -85,7 +85,7 @@ void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
   if (!same) now = frozen;
 }
 
-Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
+Record record_of(App& app, const fs::path& root, const follow::FollowedRun& view, RunLogs& logs,
                  Errors& troubles) {
   auto out = view.record;
   const auto frozen = std::exchange(out.estimated, std::nullopt);
@@ -95,7 +95,7 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
   auto run = app.read_run(folder);
   if (troubles.add(run)) {
     out.fields = record::fields_of(*run, true);
-    if (const auto planned = app.explain(std::move(*run), backend::Explained::names))
+    if (const auto planned = app.explain(std::move(*run), backend::WorkTexts::names))
       out.estimated = record::estimated_of(planned->estimate);
     if (out.estimated && frozen) keep_frozen(*frozen, *out.estimated);
   }
@@ -116,15 +116,15 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
 
 }  // namespace
 
-Result<Records> run_records(App& app, const fs::path& root, const std::string& experiment,
-                            const std::vector<std::string>& ids, Errors& troubles) {
-  Session session;
+Result<RecordList> run_records(App& app, const fs::path& root, const std::string& experiment,
+                               const std::vector<std::string>& ids, Errors& troubles) {
+  AppSession session;
   follow::Campaign campaign(root, experiment, session.world(root / experiment), {});
   if (auto status = campaign.open(); !status) return status.error();
   campaign.refresh();
   const auto told = campaign.take_troubles();
   troubles.insert(troubles.end(), told.begin(), told.end());
-  Records out;
+  RecordList out;
   const std::set<std::string> wanted(ids.begin(), ids.end());
   for (const auto& view : campaign.runs())
     if (wanted.empty() || wanted.contains(view.record.id))

@@ -21,7 +21,7 @@ namespace {
 // long.
 constexpr std::size_t kFastest = 10, kOthers = 3, kFront = 20;
 
-std::string progress_line(const search::Progress& progress) {
+std::string progress_line(const search::SearchProgress& progress) {
   const double rate = progress.evaluated / progress.seconds;
   auto line = fmt::format(
       "{} of {} ({:.0f} %), {}/s", group_digits(progress.evaluated), group_digits(progress.total),
@@ -34,22 +34,22 @@ std::string progress_line(const search::Progress& progress) {
 
 // The results for one machine, size and sequence length.
 struct Results {
-  const search::Lists* found = nullptr;
+  const search::ResultLists* found = nullptr;
   std::vector<RunList> lists = {};  // the best by time is first, the front last
 
   const plan::Planned& best() const { return *lists.front().runs.front(); }
 };
 
 // A search, from its experiment to its output.
-struct Search {
+struct SearchCommand {
   App& app;
   const SearchArguments& arguments;
   Console& console;
   plan::Experiment experiment = {};
-  std::unique_ptr<const search::Space> space = {};
-  search::Found found = {};
+  std::unique_ptr<const search::SearchSpace> space = {};
+  search::SearchResult found = {};
   std::deque<plan::Planned> runs = {};  // the displayed runs, with items
-  std::map<const plan::Planned*, search::Place> places = {};
+  std::map<const plan::Planned*, search::SpacePlace> places = {};
   std::vector<Results> questions = {};
 
   const Results& fastest() const {
@@ -68,17 +68,17 @@ bool is_usage(const Errors& errors) {
   return !errors.empty() && errors.front().place.starts_with("--");
 }
 
-Status prepare(Search& s) {
+Status prepare(SearchCommand& s) {
   auto experiment = s.app.load(s.arguments.source);
   if (!experiment) return experiment.error();
   s.experiment = std::move(*experiment);
-  auto space = search::Space::make(s.experiment, s.app.find_cluster(), s.arguments.opening);
+  auto space = search::SearchSpace::make(s.experiment, s.app.find_cluster(), s.arguments.opening);
   if (!space) return space.error();
   s.space = std::move(*space);
   return {};
 }
 
-Status look(Search& s) {
+Status look(SearchCommand& s) {
   auto options = options_of(s.app, s.arguments);
   if (!options) return options.error();
   options->top = std::max(s.arguments.top, kFastest);
@@ -92,10 +92,10 @@ Status look(Search& s) {
 
 // Estimates the runs of a list; top 0: all. If the number of nodes varies, the best by time is the
 // first to end, which may be any of the fastest.
-Status price(Search& s, Results& question, RunList list, const std::vector<search::Score>& scores,
-             std::size_t top) {
+Status price(SearchCommand& s, Results& question, RunList list,
+             const std::vector<search::RunScore>& scores, std::size_t top) {
   const auto& calendar = s.experiment.calendar;
-  const bool by_date = list.measure == tables::Measure::time && !calendar.windows.empty();
+  const bool by_date = list.measure == tables::RankBy::time && !calendar.windows.empty();
   for (std::size_t i = 0; i < scores.size() && (by_date || top == 0 || i < top); ++i) {
     std::vector<Error> reasons;
     auto planned =
@@ -127,30 +127,31 @@ std::string front_title(const Results& question) {
   return title;
 }
 
-Status price_all(Search& s, const search::Lists& found) {
-  using tables::Measure;
-  struct Wanted {
+Status price_all(SearchCommand& s, const search::ResultLists& found) {
+  using tables::RankBy;
+  struct WantedList {
     RunList list;
-    const std::vector<search::Score>& scores;
+    const std::vector<search::RunScore>& scores;
     std::size_t top;
   };
   const auto top = s.arguments.top;
   const auto most = [&](std::size_t usual) { return top > 0 ? top : usual; };
   const bool terminal = s.arguments.common.format == "table";
-  const std::vector<search::Score> none;
+  const std::vector<search::RunScore> none;
   const bool several = s.experiment.strategies.size() > 1 && found.strategies.size() > 1;
   Results question{&found};
   for (const auto& [list, scores, count] :
-       {Wanted{{"time", "Best by time to train"}, found.fastest, most(kFastest)},
-        Wanted{{"strategy", "Best of each strategy"}, several ? found.strategies : none, most(0)},
-        Wanted{
-            {"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, most(kOthers)},
-        Wanted{{"headroom",
-                "Best by memory headroom, of those that take at most twice as long as the best",
-                Measure::memory},
-               found.roomiest,
-               most(kOthers)},
-        Wanted{{"pareto", ""}, found.front, most(terminal ? kFront : 0)}})
+       {WantedList{{"time", "Best by time to train"}, found.fastest, most(kFastest)},
+        WantedList{
+            {"strategy", "Best of each strategy"}, several ? found.strategies : none, most(0)},
+        WantedList{
+            {"gpu_hours", "Best by GPU-hours", RankBy::gpu_hours}, found.cheapest, most(kOthers)},
+        WantedList{{"headroom",
+                    "Best by memory headroom, of those that take at most twice as long as the best",
+                    RankBy::memory},
+                   found.roomiest,
+                   most(kOthers)},
+        WantedList{{"pareto", ""}, found.front, most(terminal ? kFront : 0)}})
     if (auto status = price(s, question, list, scores, count); !status) return status;
   question.lists.back().title = front_title(question);
   s.questions.push_back(std::move(question));
@@ -158,8 +159,8 @@ Status price_all(Search& s, const search::Lists& found) {
 }
 
 // The best run of each question, in their order.
-tables::RankedRuns bests_of(const Search& s) {
-  static const std::vector<plan::Rejected> kNone;
+tables::RankedRuns bests_of(const SearchCommand& s) {
+  static const std::vector<plan::RejectedRun> kNone;
   tables::RankedRuns result;
   result.experiment = &s.experiment;
   result.rejected = &kNone;
@@ -169,11 +170,11 @@ tables::RankedRuns bests_of(const Search& s) {
 }
 
 // The name of a question; "" if there is only one.
-std::string name_of(const Search& s, const Results& question) {
+std::string name_of(const SearchCommand& s, const Results& question) {
   return s.questions.size() < 2 ? "" : tables::question_text({&question.best()}, bests_of(s));
 }
 
-std::string head(const Search& s) {
+std::string head(const SearchCommand& s) {
   auto out = s.experiment.name;
   if (!s.experiment.doc.empty()) out += ": " + printable(s.experiment.doc);
   out += fmt::format("\n{} in {}", plural(s.found.evaluated, "configuration"),
@@ -188,7 +189,7 @@ std::string head(const Search& s) {
 }
 
 // If several trainings are given: the one that was used for the comparison.
-std::string trained(const Search& s) {
+std::string trained(const SearchCommand& s) {
   const auto& all = s.experiment.trainings;
   if (all.size() < 2) return "";
   std::vector<std::string> first;
@@ -202,7 +203,7 @@ std::string trained(const Search& s) {
                      group_digits(static_cast<double>(all.size())), join(first, ", "));
 }
 
-std::string verdict(const Search& s) {
+std::string verdict(const SearchCommand& s) {
   if (!plan::has_limits(s.experiment.budget) || s.found.empty()) return "";
   const auto limits = tables::limits_text(s.experiment.budget);
   if (!s.found.keeps_budget())
@@ -219,19 +220,20 @@ std::string verdict(const Search& s) {
 }
 
 // Strategies without a run in any list.
-std::string absent(const Search& s) {
+std::string absent(const SearchCommand& s) {
   std::vector<std::string> names;
   for (const auto& asked : s.experiment.strategies) {
     const auto& name = asked.strategy->name;
-    const bool found = std::ranges::any_of(s.found.strategies(), [&](const search::Score& score) {
-      return s.space->strategy_at(score.place).strategy->name == name;
-    });
+    const bool found =
+        std::ranges::any_of(s.found.strategies(), [&](const search::RunScore& score) {
+          return s.space->strategy_at(score.place).strategy->name == name;
+        });
     if (!found && !contains(names, name)) names.push_back(name);
   }
   return names.empty() ? "" : fmt::format("nothing of {} works and fits\n", and_list(names));
 }
 
-std::string warnings(const Search& s, const Results& question) {
+std::string warnings(const SearchCommand& s, const Results& question) {
   std::string out;
   const auto& best = question.best().run;
   auto all = best.warnings;
@@ -250,7 +252,7 @@ std::string runner_up(const Results& question) {
   const auto& runs = question.lists.front().runs;
   std::string out;
   if (const auto tied = search::ties(question.found->fastest); tied > 0)
-    out += tables::tie_text(tied, "layout", tables::Measure::time) + "\n";
+    out += tables::tie_text(tied, "layout", tables::RankBy::time) + "\n";
   if (runs.size() < 2) return out;
   const auto &best = *runs[0], &second = *runs[1];
   const auto why = search::text(search::differences(best, second));
@@ -261,7 +263,7 @@ std::string runner_up(const Results& question) {
 }
 
 // Notes on each question that are not in its tables.
-std::string notes(const Search& s) {
+std::string notes(const SearchCommand& s) {
   std::string out;
   for (const auto& question : s.questions) {
     const auto text = warnings(s, question) + runner_up(question);
@@ -279,7 +281,7 @@ std::string notes(const Search& s) {
               "");
 }
 
-show::Details counts(const Search& s) {
+show::Details counts(const SearchCommand& s) {
   const auto whole = [](double value) {
     return show::Value(static_cast<std::int64_t>(std::llround(value)));
   };
@@ -294,7 +296,7 @@ show::Details counts(const Search& s) {
            {"keeps_budget", s.found.keeps_budget()}}};
 }
 
-show::Answer answer_of(const Search& s) {
+show::Answer answer_of(const SearchCommand& s) {
   show::Answer out{s.experiment.name, head(s)};
   std::vector<Question> questions;
   for (const auto& question : s.questions)
@@ -305,13 +307,13 @@ show::Answer answer_of(const Search& s) {
   return out;
 }
 
-Exit verdict_exit(const Search& s) {
+Exit verdict_exit(const SearchCommand& s) {
   if (!s.found.complete) return Exit::interrupted;
   if (s.found.empty()) return Exit::invalid_experiment;
   return s.found.keeps_budget() ? Exit::ok : Exit::over_budget;
 }
 
-Ending run(Search& s) {
+Ending run(SearchCommand& s) {
   if (auto status = prepare(s); !status)
     return {status.error(), is_usage(status.error()) ? Exit::usage : Exit::invalid_experiment};
   if (auto status = look(s); !status)
@@ -356,7 +358,7 @@ Ending run(Search& s) {
 
 Ending search_command(App& app, const SearchArguments& arguments, Console& console) {
   if (opens_sizes(arguments.opening)) return search_sizes(app, arguments, console);
-  Search search{app, arguments, console};
+  SearchCommand search{app, arguments, console};
   return run(search);
 }
 

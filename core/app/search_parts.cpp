@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kWrittenBy = "-- Found by orch search";
 
 tables::RankedRuns view(const plan::Experiment& experiment, const RunList& list) {
-  static const std::vector<plan::Rejected> kNone;
+  static const std::vector<plan::RejectedRun> kNone;
   tables::RankedRuns result;
   result.experiment = &experiment;
   result.rejected = &kNone;
@@ -35,8 +35,8 @@ bool starts_with(const std::vector<const plan::Planned*>& runs,
 void keep_measure(const RunList& list, show::Table& table) {
   for (auto& column : table.columns)
     if ((column.name == "peak_memory_bytes" &&
-         (list.measure == tables::Measure::memory || list.name == "pareto")) ||
-        (column.name == "gpu_hours" && list.measure == tables::Measure::gpu_hours))
+         (list.measure == tables::RankBy::memory || list.name == "pareto")) ||
+        (column.name == "gpu_hours" && list.measure == tables::RankBy::gpu_hours))
       column.rank = 1;
 }
 
@@ -52,12 +52,12 @@ std::string same_search(const SearchArguments& arguments) {
 
 }  // namespace
 
-bool lists_several(const plan::Frame& frame, std::string_view field) {
+bool lists_several(const plan::FieldSources& frame, std::string_view field) {
   const auto& source = frame.source(frame.index(field));
   return source.axis >= 0 && frame.axes()[static_cast<std::size_t>(source.axis)]->points.size() > 1;
 }
 
-Result<search::Options> options_of(App& app, const SearchArguments& arguments) {
+Result<search::SearchOptions> options_of(App& app, const SearchArguments& arguments) {
   auto options = arguments.options;
   options.interrupted = interrupted;
   if (arguments.where.empty()) return options;
@@ -139,11 +139,11 @@ std::string next_step(const SearchArguments& arguments, const std::string& lua) 
                      shell_quote(arguments.write));
 }
 
-std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
-                         const search::Found& found) {
+std::string reasons_text(App& app, const plan::Experiment& experiment,
+                         const search::SearchSpace& space, const search::SearchResult& found) {
   std::string out;
-  std::vector<std::pair<std::string, search::Reason>> sorted(found.reasons.begin(),
-                                                             found.reasons.end());
+  std::vector<std::pair<std::string, search::MissReason>> sorted(found.reasons.begin(),
+                                                                 found.reasons.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
   for (const auto& [field, reason] : sorted) {

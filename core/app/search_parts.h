@@ -13,16 +13,16 @@
 namespace orch::app {
 
 // True if the experiment lists several values of a field.
-bool lists_several(const plan::Frame& frame, std::string_view field);
+bool lists_several(const plan::FieldSources& frame, std::string_view field);
 
 // The options of a search, with the --where condition and Ctrl-C.
-Result<search::Options> options_of(App& app, const SearchArguments& arguments);
+Result<search::SearchOptions> options_of(App& app, const SearchArguments& arguments);
 
 // A list of best runs.
 struct RunList {
   std::string name;   // in JSON and CSV
   std::string title;  // for people
-  tables::Measure measure = tables::Measure::time;
+  tables::RankBy measure = tables::RankBy::time;
   std::vector<const plan::Planned*> runs = {};
 };
 
@@ -49,7 +49,7 @@ Status write_best(const SearchArguments& arguments, const plan::Experiment& expe
 std::string next_step(const SearchArguments& arguments, const std::string& lua);
 
 // Why no configuration, or not all, were left: by the responsible field, with an example.
-std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
-                         const search::Found& found);
+std::string reasons_text(App& app, const plan::Experiment& experiment,
+                         const search::SearchSpace& space, const search::SearchResult& found);
 
 }  // namespace orch::app

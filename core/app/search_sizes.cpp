@@ -16,10 +16,10 @@ namespace orch::app {
 namespace {
 
 using plan::Planned;
-using Runs = std::vector<const Planned*>;
+using PlannedRuns = std::vector<const Planned*>;
 
 // A best run with its runner-up.
-struct Sized : RunList {
+struct SizeAnswer : RunList {
   bool in_budget = false;
 };
 
@@ -29,7 +29,7 @@ Error several(const plan::Experiment& experiment, std::string_view what, std::st
 }
 
 // A search for sizes needs one machine, one training and one value for the other size.
-Status check_one(const Sizes& s) {
+Status check_one(const TrialSizes& s) {
   struct Field {
     std::string_view name, what, path;
   };
@@ -47,14 +47,14 @@ Status check_one(const Sizes& s) {
     return Error{e.file + ": search", "shapes of a model cannot be searched together with sizes",
                  "remove search"};
   for (const auto& asked : e.strategies) {
-    const plan::Frame frame(e, e.models.front(), asked);
+    const plan::FieldSources frame(e, e.models.front(), asked);
     for (const auto& [name, what, path] : fields)
       if (lists_several(frame, name)) return several(e, what, path);
   }
   return {};
 }
 
-Status prepare(Sizes& s) {
+Status prepare(TrialSizes& s) {
   s.opening = s.arguments.opening;
   for (const auto* size : {"gpus", "params"}) std::erase(s.opening.open, size);
   s.gpus = contains(s.arguments.opening.open, "gpus");
@@ -69,16 +69,16 @@ Status prepare(Sizes& s) {
   return check_one(s);
 }
 
-using Key = std::tuple<double, double>;  // the smallest is the best
+using CostKey = std::tuple<double, double>;  // the smallest is the best
 
 // The best by a key, and the next with another strategy or size.
-Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget,
-             Key (*key)(const Planned&)) {
-  Runs runs;
+SizeAnswer answer(const TrialSizes& s, std::string name, std::string title, bool in_budget,
+                  CostKey (*key)(const Planned&)) {
+  PlannedRuns runs;
   for (const auto& [planned, asked] : s.found)
     if (!in_budget || tables::keeps(planned, s.experiment)) runs.push_back(&planned);
   std::ranges::stable_sort(runs, {}, [&](const Planned* run) { return key(*run); });
-  Sized list{{std::move(name), std::move(title)}, in_budget};
+  SizeAnswer list{{std::move(name), std::move(title)}, in_budget};
   if (runs.empty()) return list;
   list.runs.push_back(runs.front());
   for (const auto* run : runs)
@@ -91,7 +91,7 @@ Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget
 }
 
 // The fastest of each size, the largest size first.
-RunList of_each(const Sizes& s) {
+RunList of_each(const TrialSizes& s) {
   std::map<std::tuple<double, double>, const Planned*> best;
   for (const auto& [planned, asked] : s.found) {
     auto& known = best[{-static_cast<double>(planned.run.gpus), -planned.run.model.params()}];
@@ -99,7 +99,7 @@ RunList of_each(const Sizes& s) {
   }
   RunList list{s.gpus ? "gpus" : "params",
                s.gpus ? "Fastest of each number of GPUs" : "Fastest of each size of the model",
-               tables::Measure::time,
+               tables::RankBy::time,
                {}};
   for (const auto& [size, planned] : best) list.runs.push_back(planned);
   const auto days = [](const Planned* run) { return run->estimate.days_to_train; };
@@ -108,18 +108,18 @@ RunList of_each(const Sizes& s) {
   return list;
 }
 
-Key few_gpus(const Planned& p) {
+CostKey few_gpus(const Planned& p) {
   return {static_cast<double>(p.run.gpus), p.estimate.days_to_train};
 }
-Key few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_to_train}; }
-Key large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
+CostKey few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_to_train}; }
+CostKey large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
 
 // The deciding list comes first: --write writes it.
-std::vector<Sized> answers(const Sizes& s) {
+std::vector<SizeAnswer> answers(const TrialSizes& s) {
   const auto& budget = s.experiment.budget;
   const bool limited = plan::has_limits(budget);
   const auto within = " within " + tables::limits_text(budget);
-  std::vector<Sized> out;
+  std::vector<SizeAnswer> out;
   if (s.gpus) {
     if (limited) {
       out.push_back(answer(s, "cheapest_in_budget", "Cheapest" + within, true, few_hours));
@@ -144,11 +144,11 @@ std::string shape_text(const Planned& planned) {
 }
 
 // "Fewest GPUs that fit: megatron (...) on 96 GPUs: ...; runner-up: ...".
-std::string sentence(const Sizes& s, const Sized& list) {
+std::string sentence(const TrialSizes& s, const SizeAnswer& list) {
   if (list.runs.empty()) return list.title + ": none of the sizes that were tried\n";
   const auto text = [&](const Planned& run) {
     const bool at_risk =
-        list.in_budget && tables::standing(run, s.experiment) == tables::Standing::at_risk;
+        list.in_budget && tables::standing(run, s.experiment) == tables::RunStanding::at_risk;
     return (s.gpus ? "" : shape_text(run)) + tables::run_text(run, list.runs, s.experiment) +
            (at_risk ? ", at risk: a limit lies within its range" : "");
   };
@@ -157,13 +157,13 @@ std::string sentence(const Sizes& s, const Sized& list) {
   return out + ".\n";
 }
 
-bool keeps_budget(const Sizes& s) {
+bool keeps_budget(const TrialSizes& s) {
   return std::ranges::any_of(
-      s.found, [&](const Best& best) { return tables::keeps(best.planned, s.experiment); });
+      s.found, [&](const BestTrial& best) { return tables::keeps(best.planned, s.experiment); });
 }
 
 // "312,000 configurations at 21 numbers of GPUs: 1 to 416, of jean-zay/a100-80g".
-std::string head(const Sizes& s) {
+std::string head(const TrialSizes& s) {
   auto out = s.experiment.name;
   if (!s.experiment.doc.empty()) out += ": " + printable(s.experiment.doc);
   return out + fmt::format("\n{} at {}: {}\n\n", plural(s.evaluated, "configuration"),
@@ -172,7 +172,7 @@ std::string head(const Sizes& s) {
                            s.sizes);
 }
 
-show::Answer answer_of(const Sizes& s, const std::vector<Sized>& questions) {
+show::Answer answer_of(const TrialSizes& s, const std::vector<SizeAnswer>& questions) {
   show::Answer out{s.experiment.name, head(s)};
   std::vector<Question> all{{"", &s.lists}};
   out.sections.push_back(for_programs(s.experiment, all));
@@ -191,7 +191,7 @@ show::Answer answer_of(const Sizes& s, const std::vector<Sized>& questions) {
   return out;
 }
 
-Ending nothing_left(const Sizes& s) {
+Ending nothing_left(const TrialSizes& s) {
   if (!s.complete) return Exit::interrupted;
   s.arguments.common.tell(show::wrap(s.why, s.arguments.common.screen), s.console);
   return {Error{printable(s.arguments.source.file.string()),
@@ -201,13 +201,13 @@ Ending nothing_left(const Sizes& s) {
           Exit::invalid_experiment};
 }
 
-Ending run(Sizes& s) {
+Ending run(TrialSizes& s) {
   if (auto status = prepare(s); !status)
     return {status.error(), status.error().front().place.starts_with("--")
                                 ? Exit::usage
                                 : Exit::invalid_experiment};
   const auto answered = [&] {
-    std::vector<Answered> out;
+    std::vector<GpuCountAnswer> out;
     for (const auto& question : answers(s))
       if (!question.runs.empty())
         out.push_back({question.runs.front()->run.gpus, question.name.starts_with("fewest")});
@@ -224,7 +224,7 @@ Ending run(Sizes& s) {
   std::erase_if(s.lists, [](const RunList& list) { return list.runs.empty(); });
   s.lists.push_back(of_each(s));
   auto answer = answer_of(s, questions);
-  const auto& asked = std::ranges::find_if(s.found, [&](const Best& best) {
+  const auto& asked = std::ranges::find_if(s.found, [&](const BestTrial& best) {
                         return &best.planned == &s.best();
                       })->asked;
   const auto how = fmt::format("the answer to \"{}\"", s.lists.front().title);
@@ -238,12 +238,12 @@ Ending run(Sizes& s) {
 
 }  // namespace
 
-bool opens_sizes(const search::Opening& opening) {
+bool opens_sizes(const search::OpenFields& opening) {
   return contains(opening.open, "gpus") || contains(opening.open, "params");
 }
 
 Ending search_sizes(App& app, const SearchArguments& arguments, Console& console) {
-  Sizes sizes{app, arguments, console};
+  TrialSizes sizes{app, arguments, console};
   return run(sizes);
 }
 

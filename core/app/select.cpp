@@ -43,7 +43,7 @@ bool agrees(const Record& record, const std::string& name, const std::string& wa
   return same(held, wanted);
 }
 
-std::vector<std::string> names_in(const Records& pool) {
+std::vector<std::string> names_in(const RecordList& pool) {
   std::set<std::string> names;
   for (const auto& [name, read] : kOthers) names.insert(name);
   for (const auto& record : pool)
@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const Records& pool) {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> values_in(const Records& pool, const std::string& name) {
+std::vector<std::string> values_in(const RecordList& pool, const std::string& name) {
   std::set<std::string> values;
   for (const auto& record : pool)
     if (auto value = text_of(record, name); !value.empty()) values.insert(printable(value));
@@ -64,14 +64,14 @@ std::vector<std::string> values_in(const Records& pool, const std::string& name)
   return out;
 }
 
-Selected keep(const Records& pool, const std::function<bool(const Record&)>& wanted) {
+Selected keep(const RecordList& pool, const std::function<bool(const Record&)>& wanted) {
   Selected out;
   for (const auto& record : pool)
     if (wanted(record)) out.push_back(&record);
   return out;
 }
 
-Result<Selected> by_fields(const Records& pool, const std::string& word) {
+Result<Selected> by_fields(const RecordList& pool, const std::string& word) {
   auto left = *select(pool, "");
   const auto known = names_in(pool);
   for (const auto& part : split(word, ',')) {
@@ -91,7 +91,7 @@ Result<Selected> by_fields(const Records& pool, const std::string& word) {
 
 }  // namespace
 
-Result<Selected> select(const Records& pool, const std::string& word) {
+Result<Selected> select(const RecordList& pool, const std::string& word) {
   if (word.empty()) return keep(pool, [](const Record&) { return true; });
   if (word.find('=') != std::string::npos) return by_fields(pool, word);
   for (const auto* name : {"id", "strategy", "framework", "source", "table", "experiment", "date"})

@@ -15,23 +15,23 @@
 
 namespace orch::app {
 
-Session::Session() : say([](const std::string&) {}), slurm_(launch::probe_slurm(shell_)) {
-  if (slurm_ != launch::Slurm::absent)
+AppSession::AppSession() : say([](const std::string&) {}), slurm_(launch::probe_slurm(shell_)) {
+  if (slurm_ != launch::SlurmAnswer::absent)
     slurm_executor_ = std::make_unique<launch::SlurmExecutor>(shell_, clock_);
 }
 
-Session::Session(Console& console) : Session() {
+AppSession::AppSession(Console& console) : AppSession() {
   say = [&console](const std::string& line) { console.note(line + "\n"); };
 }
 
-follow::World Session::world(const fs::path& experiment_folder) {
+follow::FollowEnvironment AppSession::world(const fs::path& experiment_folder) {
   const auto program = own_program();
   launch::LocalOptions options;
   options.experiment_folder = fs::absolute(experiment_folder);
   options.supervisor = {program.string(), "_local"};
   options.trainers = program.parent_path();
   local_executor_ = std::make_unique<launch::LocalExecutor>(std::move(options), clock_);
-  follow::World world;
+  follow::FollowEnvironment world;
   world.slurm = slurm_executor_.get();
   world.local = local_executor_.get();
   world.clock = &clock_;
@@ -67,7 +67,8 @@ Result<std::string> name_in(const fs::path& file) {
 }
 
 Status add_target(const fs::path& root, const std::string& word,
-                  const std::vector<std::string>& experiments, std::map<std::string, Target>& out) {
+                  const std::vector<std::string>& experiments,
+                  std::map<std::string, SessionTarget>& out) {
   const auto path = plain(word);
   std::error_code ignored;
   const auto name = path.filename().string();
@@ -90,7 +91,7 @@ Status add_target(const fs::path& root, const std::string& word,
   }
   fs::path folder = path;
   if (!is_run(path)) {
-    const auto found = store::Store(root).find(word);
+    const auto found = store::RunStore(root).find(word);
     if (!found) {
       const auto near = nearest(word, experiments);
       if (!near) return found.error();
@@ -113,19 +114,19 @@ std::string job_of(const record::Submission& submission, std::size_t task) {
 
 }  // namespace
 
-Result<std::vector<Target>> find_targets(const fs::path& root,
-                                         const std::vector<std::string>& words) {
+Result<std::vector<SessionTarget>> find_targets(const fs::path& root,
+                                                const std::vector<std::string>& words) {
   const auto experiments = store::experiments(root);
   if (experiments.empty())
     return Error{printable(root.string()), "no runs",
                  "orch run FILE.lua makes some; --runs names another folder"};
-  std::map<std::string, Target> targets;
+  std::map<std::string, SessionTarget> targets;
   if (words.empty())
     for (const auto& name : experiments) targets[name] = {name, {}};
   Errors errors;
   for (const auto& word : words) errors.add(add_target(root, word, experiments, targets));
   if (!errors.empty()) return errors;
-  std::vector<Target> out;
+  std::vector<SessionTarget> out;
   for (auto& [name, target] : targets) out.push_back(std::move(target));
   return out;
 }
@@ -136,14 +137,14 @@ bool tell_troubles(follow::Campaign& campaign, Console& console) {
   return !troubles.empty();
 }
 
-std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target) {
+std::vector<std::size_t> places(const follow::Campaign& campaign, const SessionTarget& target) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i)
     if (target.runs.empty() || target.runs.contains(campaign.runs()[i].record.id)) out.push_back(i);
   return out;
 }
 
-tables::Standings standings(const follow::Campaign& campaign, const Target& target) {
+tables::Standings standings(const follow::Campaign& campaign, const SessionTarget& target) {
   tables::Standings out;
   out.experiment = campaign.experiment().name;
   out.budget_gpu_hours = campaign.experiment().budget.gpu_hours;
@@ -167,7 +168,7 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
 
 Exit exit_of(const tables::Standings& standings) {
   const bool failed = std::any_of(standings.runs.begin(), standings.runs.end(), [](auto& run) {
-    return run.record.state == record::State::failed;
+    return run.record.state == record::RunState::failed;
   });
   return failed ? Exit::runs_failed : Exit::ok;
 }

@@ -26,7 +26,8 @@ constexpr double kSmallest = 1e6;          // parameters
 constexpr std::int64_t kMostBetween = 64;  // numbers of GPUs tried between two others
 
 // Replaces all axes of these fields by a single one.
-void set(plan::Experiment& experiment, const search::Names& instead_of, plan::Axis axis) {
+void set(plan::Experiment& experiment, const search::SettingNames& instead_of,
+         plan::SweepAxis axis) {
   experiment.hardware = search::without(experiment.hardware, instead_of);
   experiment.batch = search::without(experiment.batch, instead_of);
   for (auto& model : experiment.models) model.space = search::without(model.space, instead_of);
@@ -34,23 +35,24 @@ void set(plan::Experiment& experiment, const search::Names& instead_of, plan::Ax
   experiment.hardware.axes.push_back(std::move(axis));
 }
 
-struct Outcome {
+struct TrialOutcome {
   bool fits = false, keeps = false;  // fits: some run; keeps: also the budget
   bool too_large = false;            // apart from invalid runs, all are too large for the memory
 };
 
 // Searches at one size, and keeps the best of each strategy.
-Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::string& size) {
+Result<TrialOutcome> try_size(TrialSizes& s, const plan::Experiment& sized,
+                              const std::string& size) {
   s.console.progress(fmt::format("{} sizes tried, now {}", s.tried, size));
-  const auto space = search::Space::make(sized, s.app.find_cluster(), s.opening);
+  const auto space = search::SearchSpace::make(sized, s.app.find_cluster(), s.opening);
   if (!space) return space.error();
   const auto found = search::search(**space, s.app.backends(), s.options);
   if (!found) return found.error();
   s.complete = s.complete && found->complete;
-  if (!found->complete) return Outcome{};  // interrupted: this may not be the best of its size
+  if (!found->complete) return TrialOutcome{};  // interrupted: this may not be the best of its size
   ++s.tried;
   s.evaluated += found->evaluated;
-  Outcome outcome;
+  TrialOutcome outcome;
   for (const auto& score : found->strategies()) {
     std::vector<Error> reasons;
     auto planned = s.app.explain(search::run_at(**space, s.app.backends(), score.place, reasons));
@@ -65,15 +67,15 @@ Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::str
 }
 
 // The experiment's first run, as far as it can be made without a layout.
-struct First {
-  explicit First(const Sizes& s)
+struct FirstRun {
+  explicit FirstRun(const TrialSizes& s)
       : frame(s.experiment, s.experiment.models.front(), s.experiment.strategies.front()),
         find(s.app.find_cluster()),
         resolver(frame, find),
         points(frame.axes().size()) {
     resolver.start(points);
   }
-  plan::Frame frame;
+  plan::FieldSources frame;
   plan::FindCluster find;
   plan::Resolver resolver;
   std::vector<std::size_t> points;
@@ -102,7 +104,7 @@ std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high,
 }
 
 // Untried numbers on both sides of each answer; for the fewest GPUs, only below it.
-std::set<std::int64_t> counts_near(const std::vector<Answered>& answers,
+std::set<std::int64_t> counts_near(const std::vector<GpuCountAnswer>& answers,
                                    const std::vector<std::int64_t>& counts, std::int64_t per_node) {
   std::set<std::int64_t> out;
   const auto add = [&](std::int64_t low, std::int64_t high) {
@@ -118,8 +120,8 @@ std::set<std::int64_t> counts_near(const std::vector<Answered>& answers,
 
 }  // namespace
 
-Status try_gpus(Sizes& s, const std::function<std::vector<Answered>()>& answered) {
-  First first(s);
+Status try_gpus(TrialSizes& s, const std::function<std::vector<GpuCountAnswer>()>& answered) {
+  FirstRun first(s);
   const auto* machine = first.resolver.partition();
   if (!machine) return first.resolver.problems().front();
   const auto per_node = machine->gpus_per_node;
@@ -150,22 +152,24 @@ Status try_gpus(Sizes& s, const std::function<std::vector<Answered>()>& answered
 
 namespace {
 
-bool says(const plan::Space& space, std::string_view field) {
+bool says(const plan::SweepSpace& space, std::string_view field) {
   return std::ranges::any_of(
-             space.axes, [&](const plan::Axis& axis) { return contains(axis.fields, field); }) ||
-         std::ranges::any_of(space.derived,
-                             [&](const plan::Derived& derived) { return derived.field == field; });
+             space.axes,
+             [&](const plan::SweepAxis& axis) { return contains(axis.fields, field); }) ||
+         std::ranges::any_of(space.derived, [&](const plan::DerivedField& derived) {
+           return derived.field == field;
+         });
 }
 
 plan::Experiment with_model(const plan::Experiment& experiment, const plan::Model& model) {
   using plan::Field;
   auto out = experiment;
   auto& asked = out.models.front();
-  search::Names changed{"layers", "hidden", "heads"};
+  search::SettingNames changed{"layers", "hidden", "heads"};
   for (const auto field :
        {Field::kv_heads, Field::ffn_hidden, Field::expert_hidden, Field::dense_layers})
     if (says(asked.space, plan::name(field))) changed.emplace(plan::name(field));
-  plan::Axis axis{{}, {{}}};
+  plan::SweepAxis axis{{}, {{}}};
   for (const auto& name : changed) {
     axis.fields.push_back(name);
     for (const auto& size : plan::family_of(model).sizes)
@@ -178,17 +182,17 @@ plan::Experiment with_model(const plan::Experiment& experiment, const plan::Mode
 }
 
 // Model sizes as steps: each is 2^(1/4) times the previous.
-struct Ladder {
-  Sizes& s;
+struct SizeLadder {
+  TrialSizes& s;
   plan::Model model;  // the experiment's model
-  std::map<double, Outcome> tried = {};
+  std::map<double, TrialOutcome> tried = {};
   std::set<double> params = {};
 
   // Nothing if the shape was already tried, or the time is over.
-  Result<std::optional<Outcome>> attempt(double step) {
+  Result<std::optional<TrialOutcome>> attempt(double step) {
     const auto other = step == 0 ? model : search::scaled(model, std::exp2(step / kSteps));
     s.complete = s.complete && !interrupted();
-    if (!s.complete || !params.insert(other.params()).second) return std::optional<Outcome>();
+    if (!s.complete || !params.insert(other.params()).second) return std::optional<TrialOutcome>();
     s.sizes += (s.sizes.empty() ? "" : ", ") + format_tokens(other.params());
     const auto outcome = try_size(s, step == 0 ? s.experiment : with_model(s.experiment, other),
                                   format_tokens(other.params()) + " parameters");
@@ -208,7 +212,7 @@ struct Ladder {
     }
     return {};
   }
-  Status descend(bool Outcome::*enough) {
+  Status descend(bool TrialOutcome::*enough) {
     for (int step = -1;
          s.complete && model.params() * std::exp2(static_cast<double>(step) / kSteps) > kSmallest;
          --step) {
@@ -219,7 +223,7 @@ struct Ladder {
     return {};
   }
   // Halves the steps between the largest size that is good enough and the next one.
-  Status refine(bool Outcome::*enough) {
+  Status refine(bool TrialOutcome::*enough) {
     const auto good = std::find_if(tried.rbegin(), tried.rend(),
                                    [&](const auto& each) { return each.second.*enough; });
     if (good == tried.rend() || good == tried.rbegin()) return {};
@@ -237,19 +241,20 @@ struct Ladder {
 
 }  // namespace
 
-Status try_models(Sizes& s) {
-  First first(s);
-  Ladder ladder{s, first.resolver.model()};
+Status try_models(TrialSizes& s) {
+  FirstRun first(s);
+  SizeLadder ladder{s, first.resolver.model()};
   if (!first.resolver.problems().empty()) return first.resolver.problems().front();
   const auto own = ladder.attempt(0);
   if (!own) return own.error();
   if (!*own) return {};
-  const auto enough = plan::has_limits(s.experiment.budget) ? &Outcome::keeps : &Outcome::fits;
+  const auto enough =
+      plan::has_limits(s.experiment.budget) ? &TrialOutcome::keeps : &TrialOutcome::fits;
   if ((*own)->fits)
     if (auto status = ladder.climb(); !status) return status;
   if (!((**own).*enough))
     if (auto status = ladder.descend(enough); !status) return status;
-  for (const auto which : {&Outcome::fits, &Outcome::keeps})
+  for (const auto which : {&TrialOutcome::fits, &TrialOutcome::keeps})
     if (auto status = ladder.refine(which); !status) return status;
   return {};
 }

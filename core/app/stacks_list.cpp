@@ -10,20 +10,20 @@
 namespace orch::app {
 namespace {
 
-using plan::OnStack;
+using plan::StackOnPartition;
 
 // A stack on a partition with a GPU of its rows: on a machine of its rows, if a cluster file has
 // it.
-struct Reach {
+struct StackReach {
   std::string machine;
-  const OnStack* on = nullptr;
+  const StackOnPartition* on = nullptr;
   bool measured = false;  // true: its rows ran on this machine
 };
 
-using Clusters = std::vector<std::shared_ptr<const plan::Cluster>>;
+using ClusterList = std::vector<std::shared_ptr<const plan::Cluster>>;
 
-Result<Clusters> all_clusters(hardware::Catalog& catalog) {
-  Clusters out;
+Result<ClusterList> all_clusters(hardware::Catalog& catalog) {
+  ClusterList out;
   Errors errors;
   for (const auto& name : catalog.names())
     if (auto cluster = catalog.find(name); errors.add(cluster)) out.push_back(*cluster);
@@ -31,8 +31,8 @@ Result<Clusters> all_clusters(hardware::Catalog& catalog) {
   return out;
 }
 
-Reach reach_of(const plan::Stack& stack, const std::string& gpu, const Clusters& clusters) {
-  Reach out;
+StackReach reach_of(const plan::Stack& stack, const std::string& gpu, const ClusterList& clusters) {
+  StackReach out;
   for (const auto& cluster : clusters)
     for (const auto& partition : cluster->partitions)
       for (const auto& on : partition.stacks) {
@@ -43,15 +43,15 @@ Reach reach_of(const plan::Stack& stack, const std::string& gpu, const Clusters&
   return out;
 }
 
-double products_of(const Reach& reach) { return reach.on->partition->efficiency.gemm.value; }
+double products_of(const StackReach& reach) { return reach.on->partition->efficiency.gemm.value; }
 
-std::string span_text(const plan::Seen::Span& span, std::string (*text)(double)) {
+std::string span_text(const plan::SeenRanges::Span& span, std::string (*text)(double)) {
   return text(span.low) == text(span.high) ? text(span.low)
                                            : text(span.low) + " to " + text(span.high);
 }
 
 // Shows the upper limit, with low and high beside it; empty if unknown.
-show::Cell span_cell(const plan::Seen::Span& span, std::string (*text)(double)) {
+show::Cell span_cell(const plan::SeenRanges::Span& span, std::string (*text)(double)) {
   if (span.high == 0) return {};
   show::Cell out(span.high, span_text(span, text));
   out.low = span.low, out.high = span.high;
@@ -61,7 +61,7 @@ show::Cell span_cell(const plan::Seen::Span& span, std::string (*text)(double)) 
 std::string whole_text(double number) { return group_digits(number); }
 
 // "a100-80g 24 %": the share of the peak in large products.
-std::string devices_text(const plan::Stack& stack, const Clusters& clusters) {
+std::string devices_text(const plan::Stack& stack, const ClusterList& clusters) {
   std::vector<std::string> out;
   for (const auto& [gpu, sizes] : stack.seen.devices) {
     const auto reach = reach_of(stack, gpu, clusters);
@@ -72,7 +72,7 @@ std::string devices_text(const plan::Stack& stack, const Clusters& clusters) {
 
 using plan::StackPtr;
 
-show::Table stacks_table(const std::vector<StackPtr>& stacks, const Clusters& clusters) {
+show::Table stacks_table(const std::vector<StackPtr>& stacks, const ClusterList& clusters) {
   show::Columns<StackPtr> columns(stacks);
   const auto add = [&](const char* name, const char* title, auto read) -> show::Column& {
     return columns.add(name, title, 0, [read](const StackPtr& stack) { return read(*stack); });
@@ -102,51 +102,54 @@ show::Table stacks_table(const std::vector<StackPtr>& stacks, const Clusters& cl
 }
 
 // A stack on a GPU of its rows.
-struct On {
+struct StackOnGpu {
   std::string stack, gpu;
-  plan::Seen::Sizes sizes;
-  Reach reach;
+  plan::SeenRanges::Sizes sizes;
+  StackReach reach;
 };
 
-show::Table devices_table(const std::vector<StackPtr>& stacks, const Clusters& clusters) {
-  std::vector<On> all;
+show::Table devices_table(const std::vector<StackPtr>& stacks, const ClusterList& clusters) {
+  std::vector<StackOnGpu> all;
   for (const auto& stack : stacks)
     for (const auto& [gpu, sizes] : stack->seen.devices)
       all.push_back({stack->name, gpu, sizes, reach_of(*stack, gpu, clusters)});
-  show::Columns<On> columns(std::move(all));
-  columns.add("stack", [](const On& on) { return on.stack; });
-  columns.add("gpu", [](const On& on) { return on.gpu; });
-  columns.add("gpus", "", 0, [](const On& on) { return span_cell(on.sizes.gpus, whole_text); })
+  show::Columns<StackOnGpu> columns(std::move(all));
+  columns.add("stack", [](const StackOnGpu& on) { return on.stack; });
+  columns.add("gpu", [](const StackOnGpu& on) { return on.gpu; });
+  columns
+      .add("gpus", "", 0, [](const StackOnGpu& on) { return span_cell(on.sizes.gpus, whole_text); })
       .range = "gpus";
   columns
-      .add("params", "", 0, [](const On& on) { return span_cell(on.sizes.params, format_tokens); })
+      .add("params", "", 0,
+           [](const StackOnGpu& on) { return span_cell(on.sizes.params, format_tokens); })
       .range = "params";
   const auto add = [&](const char* name, auto read) {
-    columns.add(name, [read](const On& on) {
+    columns.add(name, [read](const StackOnGpu& on) {
       return on.reach.on ? show::Cell(read(on.reach)) : show::Cell();
     });
   };
-  add("machine", [](const Reach& reach) { return reach.machine; });
-  add("measured_there", [](const Reach& reach) { return reach.measured; });
+  add("machine", [](const StackReach& reach) { return reach.machine; });
+  add("measured_there", [](const StackReach& reach) { return reach.measured; });
   add("products", products_of);
-  add("network", [](const Reach& reach) { return reach.on->partition->network.efficiency.value; });
+  add("network",
+      [](const StackReach& reach) { return reach.on->partition->network.efficiency.value; });
   return columns.table("stack_gpus");
 }
 
 // The values of a setting in a stack's rows.
-struct Had {
+struct SeenValues {
   std::string stack, setting, values;
 };
 
 show::Table settings_table(const std::vector<StackPtr>& stacks) {
-  std::vector<Had> all;
+  std::vector<SeenValues> all;
   for (const auto& stack : stacks)
     for (const auto& [name, values] : stack->seen.settings)
       all.push_back({stack->name, name, join(values, ", ")});
-  show::Columns<Had> columns(std::move(all));
-  columns.add("stack", [](const Had& had) { return had.stack; });
-  columns.add("setting", [](const Had& had) { return had.setting; });
-  columns.add("values", [](const Had& had) { return had.values; });
+  show::Columns<SeenValues> columns(std::move(all));
+  columns.add("stack", [](const SeenValues& had) { return had.stack; });
+  columns.add("setting", [](const SeenValues& had) { return had.setting; });
+  columns.add("values", [](const SeenValues& had) { return had.values; });
   return columns.table("stack_settings");
 }
 

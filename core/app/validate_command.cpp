@@ -16,11 +16,12 @@
 namespace orch::app {
 namespace {
 
-using published::Judged;
+using published::JudgedSample;
 
 // Selects the constants for each sample's prediction by the way of calibration.
-Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
-                                  const std::string& calibrate, const estimate::Without& without) {
+Result<std::vector<JudgedSample>> judge(const App& app, const MeasuredRows& rows,
+                                        const std::string& calibrate,
+                                        const estimate::LeftOutTerms& without) {
   const auto& samples = rows.samples.samples;
   if (calibrate == "loto" || calibrate == "loso") {
     const auto folds =
@@ -32,12 +33,12 @@ Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
   return judged;
 }
 
-Result<estimate::Without> left_out(const App& app, const MeasuredRows& rows,
-                                   const std::vector<std::string>& names) {
-  if (names.empty()) return estimate::Without();
+Result<estimate::LeftOutTerms> left_out(const App& app, const MeasuredRows& rows,
+                                        const std::vector<std::string>& names) {
+  if (names.empty()) return estimate::LeftOutTerms();
   const auto known = ingredients(app, rows.samples.samples);
   if (!known) return known.error();
-  return estimate::Without::from(names, *known);
+  return estimate::LeftOutTerms::from(names, *known);
 }
 
 std::string calibrated(const ValidateArguments& arguments) {
@@ -56,7 +57,7 @@ void give(const tables::Validation& validation, const ValidateArguments& argumen
 }
 
 // Removes the rows of other tables.
-Status keep_tables(const std::string& expression, published::Samples& samples) {
+Status keep_tables(const std::string& expression, published::PublishedSamples& samples) {
   if (expression.empty()) return {};
   const auto regex = Regex::compile(expression);
   if (!regex) return Error{"--table", regex.error().front().fact, "write a regular expression"};
@@ -68,17 +69,18 @@ Status keep_tables(const std::string& expression, published::Samples& samples) {
   return {};
 }
 
-tables::Detail detail_of(const std::string& by) {
-  if (by == "source") return tables::Detail::source;
-  if (by == "table") return tables::Detail::table;
-  return by == "size" ? tables::Detail::size : tables::Detail::all;
+tables::ScoreDetail detail_of(const std::string& by) {
+  if (by == "source") return tables::ScoreDetail::source;
+  if (by == "table") return tables::ScoreDetail::table;
+  return by == "size" ? tables::ScoreDetail::size : tables::ScoreDetail::all;
 }
 
 // For nightly checks that estimates are still accurate.
 Ending verdict(const tables::Validation& validation, const std::optional<double>& tolerance) {
   if (!tolerance) return Exit::ok;
   const auto& rows = validation.rows;
-  if (std::none_of(rows.begin(), rows.end(), [](const Judged& row) { return row.has_time(); }))
+  if (std::none_of(rows.begin(), rows.end(),
+                   [](const JudgedSample& row) { return row.has_time(); }))
     return Error{"--tolerance", "no row has a step time to compare with", ""};
   const auto beyond = validation.beyond(*tolerance);
   if (beyond.empty()) return Exit::ok;

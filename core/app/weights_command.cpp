@@ -15,12 +15,12 @@ std::string describe(const plan::Model& m) {
                      m.layers, m.hidden, m.heads, m.vocab, m.seq);
 }
 
-checkpoint::Dtype dtype_of(const std::string& name) {
-  if (name == "bf16") return checkpoint::Dtype::bf16;
-  return name == "f16" ? checkpoint::Dtype::f16 : checkpoint::Dtype::f32;
+checkpoint::TensorDtype dtype_of(const std::string& name) {
+  if (name == "bf16") return checkpoint::TensorDtype::bf16;
+  return name == "f16" ? checkpoint::TensorDtype::f16 : checkpoint::TensorDtype::f32;
 }
 
-Errors none_found(const ExportArguments& arguments, const checkpoint::Latest& latest) {
+Errors none_found(const ExportArguments& arguments, const checkpoint::LatestCheckpoint& latest) {
   Errors errors;
   for (const auto& reason : latest.skipped) errors.push_back(reason);
   const auto what = arguments.step < 0
@@ -37,7 +37,7 @@ Ending export_command(const ExportArguments& arguments, Console& console) {
   fs::path from = arguments.from;
   std::error_code unreadable;
   if (!fs::exists(from, unreadable)) {  // a run by its id, hash or prefix
-    const auto found = store::Store(arguments.runs).find(arguments.from);
+    const auto found = store::RunStore(arguments.runs).find(arguments.from);
     if (!found) return found.error();
     from = *found;
   }

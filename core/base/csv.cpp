@@ -46,9 +46,9 @@ std::string quoted(const std::string& text) {
 }
 
 // Reads one record after the other and counts the lines.
-class Reader {
+class CsvReader {
  public:
-  Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  CsvReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   bool at_end() const { return at_ == text_.size(); }
   Errors& errors() { return errors_; }
@@ -170,7 +170,7 @@ bool is_blank(const CsvRecord& record) {
   return record.cells.size() == 1 && trim(record.cells.front()).empty();
 }
 
-void add(CsvRecord record, Csv& csv, Reader& reader) {
+void add(CsvRecord record, Csv& csv, CsvReader& reader) {
   if (record.cells.size() != csv.header.size())
     reader.problem(record.line,
                    fmt::format("{} cells under {} columns", record.cells.size(), csv.header.size()),
@@ -202,7 +202,7 @@ void keep_first(Errors& errors, std::size_t most, const std::string& file) {
 Result<Csv> parse_csv(std::string_view text, const std::string& file) {
   text = without_mark(text);
   if (auto errors = check_bytes(text, file); !errors.empty()) return errors;
-  Reader reader(text, file);
+  CsvReader reader(text, file);
   Csv csv;
   while (!reader.at_end()) {
     auto record = reader.record();

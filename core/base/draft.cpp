@@ -167,7 +167,8 @@ DraftFolder::~DraftFolder() {
   if (!draft_.empty()) remove_tree(draft_);
 }
 
-Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector<File>& files) {
+Result<DraftFolder> DraftFolder::create(const fs::path& place,
+                                        const std::vector<DraftContent>& files) {
   if (auto status = check_new(place); !status) return status.error();
   const auto target = named(place);
   const auto draft = target.parent_path() / folder_name(target.filename().string());
@@ -181,7 +182,7 @@ Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector
   return made;
 }
 
-Status DraftFolder::write(const File& file) const {
+Status DraftFolder::write(const DraftContent& file) const {
   Descriptor to(
       ::open((draft_ / file.name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   int error = to.is_open() ? write_all(to.get(), file.text) : errno;

@@ -53,7 +53,7 @@ class DraftFile {
 };
 
 // A file to be written into a folder: its name and content.
-struct File {
+struct DraftContent {
   std::string name;
   std::string text;
 };
@@ -64,7 +64,8 @@ class DraftFolder {
  public:
   // At `place` there may be at most an empty folder. Creates the folders above it, and the files in
   // it without syncing them.
-  static Result<DraftFolder> create(const fs::path& place, const std::vector<File>& files = {});
+  static Result<DraftFolder> create(const fs::path& place,
+                                    const std::vector<DraftContent>& files = {});
 
   DraftFolder(DraftFolder&& other) noexcept;
   DraftFolder& operator=(DraftFolder&&) = delete;
@@ -78,7 +79,7 @@ class DraftFolder {
  private:
   DraftFolder(fs::path place, fs::path draft)
       : place_(std::move(place)), draft_(std::move(draft)) {}
-  Status write(const File& file) const;
+  Status write(const DraftContent& file) const;
 
   fs::path place_;
   fs::path draft_;  // empty: published, or moved from

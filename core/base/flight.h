@@ -28,7 +28,7 @@ inline constexpr std::size_t kRing = 256;
 inline constexpr char kMagic[8] = {'o', 'r', 'c', 'h', 'f', 'l', 't', '\n'};
 inline constexpr std::uint32_t kVersion = 1;
 
-// A file is one Page, in the byte order of its machine.
+// A file is one FlightPage, in the byte order of its machine.
 struct alignas(64) Slot {
   std::atomic<std::uint64_t> sequence;  // 0: empty, or being written
   char kind[16];                        // all_reduce, ...
@@ -37,7 +37,7 @@ struct alignas(64) Slot {
   std::int64_t start;             // nanoseconds since 1970
   std::atomic<std::int64_t> end;  // 0: the rank is still in it
 };
-struct Page {
+struct FlightPage {
   char magic[8];
   std::uint32_t version;
   std::uint32_t ring;
@@ -70,7 +70,7 @@ class Recorder {
   // folder: attempts/<n>/flight.
   Recorder(const std::string& folder, int rank) { open(folder + "/" + file_name(rank), rank); }
   ~Recorder() {
-    if (page_) ::munmap(page_, sizeof(Page));
+    if (page_) ::munmap(page_, sizeof(FlightPage));
   }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -123,24 +123,25 @@ class Recorder {
       error_ = errno;
       return;
     }
-    error_ = ::posix_fallocate(file.get(), 0, sizeof(Page));
+    error_ = ::posix_fallocate(file.get(), 0, sizeof(FlightPage));
     void* memory = MAP_FAILED;
     if (error_ == 0) {
-      memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+      memory =
+          ::mmap(nullptr, sizeof(FlightPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
       if (memory == MAP_FAILED) error_ = errno;
     }
     if (memory != MAP_FAILED) {
-      fill(static_cast<Page*>(memory), rank);
+      fill(static_cast<FlightPage*>(memory), rank);
       if (::rename(temporary.c_str(), path.c_str()) != 0) error_ = errno;
     }
     if (error_ != 0) {
-      if (memory != MAP_FAILED) ::munmap(memory, sizeof(Page));
+      if (memory != MAP_FAILED) ::munmap(memory, sizeof(FlightPage));
       page_ = nullptr;
       ::unlink(temporary.c_str());
     }
   }
 
-  void fill(Page* page, int rank) {
+  void fill(FlightPage* page, int rank) {
     page_ = page;
     page->version = kVersion;
     page->ring = kRing;
@@ -152,7 +153,7 @@ class Recorder {
     std::memcpy(page->magic, kMagic, sizeof kMagic);
   }
 
-  Page* page_ = nullptr;
+  FlightPage* page_ = nullptr;
   int error_ = 0;
 };
 
@@ -199,14 +200,14 @@ inline std::optional<Collective> read(const Slot& first, const Slot& second, std
 }
 
 // Fills the page from the start of the file; false if the file is smaller or larger than a page.
-inline bool copy(int fd, Page& page) {
+inline bool copy(int fd, FlightPage& page) {
   struct stat facts = {};
-  if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != sizeof(Page))
+  if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != sizeof(FlightPage))
     return false;
   auto* to = reinterpret_cast<char*>(&page);
   std::size_t size = 0;
-  while (size < sizeof(Page)) {
-    const auto got = ::pread(fd, to + size, sizeof(Page) - size, static_cast<off_t>(size));
+  while (size < sizeof(FlightPage)) {
+    const auto got = ::pread(fd, to + size, sizeof(FlightPage) - size, static_cast<off_t>(size));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     size += static_cast<std::size_t>(got);
@@ -223,7 +224,7 @@ inline bool copy(int fd, Page& page) {
 inline std::optional<Recording> read(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return std::nullopt;
-  const auto pages = std::make_unique<Page[]>(2);
+  const auto pages = std::make_unique<FlightPage[]>(2);
   const bool good = internal::copy(file.get(), pages[0]) && internal::copy(file.get(), pages[1]);
   if (!good) return std::nullopt;
   const auto& page = pages[0];

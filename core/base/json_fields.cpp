@@ -11,14 +11,14 @@
 namespace orch {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr int kVersion = 1;
-const Json kNothing;
+const SortedJson kNothing;
 
 constexpr int kDeepest = 64;  // our own documents have five levels
 
-Json parse(std::string text, bool lenient) {
+SortedJson parse(std::string text, bool lenient) {
   auto json = parse_json(text);
   if (!json.is_discarded() || !lenient) return json;
   for (auto& c : text)
@@ -65,13 +65,13 @@ Error damaged(const fs::path& path, const std::string& problem, const std::strin
   return {printable(path.string()), "is damaged: " + problem, fix};
 }
 
-Result<std::optional<Json>> read_json(const fs::path& path, const JsonOptions& options) {
+Result<std::optional<SortedJson>> read_json(const fs::path& path, const JsonOptions& options) {
   auto text = read_if_there(path, options.limit);
   if (!text) return text.error();
-  if (!*text) return std::optional<Json>();
+  if (!*text) return std::optional<SortedJson>();
   auto json = parse(std::move(**text), options.lenient);
   if (!json.is_object()) return damaged(path, "it is not a JSON object", options.fix);
-  Fields fields(json);
+  JsonFields fields(json);
   const auto version = fields.whole("version");
   if (!fields.problem().empty()) return damaged(path, fields.problem(), options.fix);
   if (version != kVersion)
@@ -106,28 +106,28 @@ Any parse_json(std::string_view text) {
 template nlohmann::json parse_json(std::string_view text);
 template nlohmann::ordered_json parse_json(std::string_view text);
 
-void Fields::complain(const std::string& problem) { problems_->push_back(prefix_ + problem); }
+void JsonFields::complain(const std::string& problem) { problems_->push_back(prefix_ + problem); }
 
-std::string Fields::problem() const { return join(*problems_, "; "); }
+std::string JsonFields::problem() const { return join(*problems_, "; "); }
 
-bool Fields::has(std::string_view key) const {
+bool JsonFields::has(std::string_view key) const {
   const auto found = object_.find(std::string(key));
   return found != object_.end() && !found->is_null();
 }
 
-const Json& Fields::value(std::string_view key) const {
+const SortedJson& JsonFields::value(std::string_view key) const {
   const auto found = object_.find(std::string(key));
   return found == object_.end() ? kNothing : *found;
 }
 
-std::string Fields::text(std::string_view key) {
+std::string JsonFields::text(std::string_view key) {
   const auto& held = value(key);
   if (const auto* text = held.get_ptr<const std::string*>()) return *text;
   complain(fmt::format("'{}' is not a string", key));
   return {};
 }
 
-double Fields::number(std::string_view key) {
+double JsonFields::number(std::string_view key) {
   const auto& held = value(key);
   const double number = held.is_number() ? held.get<double>() : std::nan("");
   if (std::isfinite(number)) return number;
@@ -135,7 +135,7 @@ double Fields::number(std::string_view key) {
   return 0;
 }
 
-std::int64_t Fields::whole(std::string_view key, std::int64_t least, std::int64_t most) {
+std::int64_t JsonFields::whole(std::string_view key, std::int64_t least, std::int64_t most) {
   const auto& held = value(key);
   const double number = held.is_number() ? held.get<double>() : std::nan("");  // exact up to kMost
   if (number >= static_cast<double>(least) && number <= static_cast<double>(most) &&
@@ -145,14 +145,14 @@ std::int64_t Fields::whole(std::string_view key, std::int64_t least, std::int64_
   return least;
 }
 
-bool Fields::flag(std::string_view key) {
+bool JsonFields::flag(std::string_view key) {
   const auto& held = value(key);
   if (held.is_boolean()) return held.get<bool>();
   complain(fmt::format("'{}' is not true or false", key));
   return false;
 }
 
-std::vector<std::string> Fields::texts(std::string_view key) {
+std::vector<std::string> JsonFields::texts(std::string_view key) {
   std::vector<std::string> out;
   const auto& list = value(key);
   bool good = list.is_array();
@@ -168,22 +168,22 @@ std::vector<std::string> Fields::texts(std::string_view key) {
   return out;
 }
 
-Fields Fields::object(std::string_view key) {
-  static const Json kNone = Json::object();
+JsonFields JsonFields::object(std::string_view key) {
+  static const SortedJson kNone = SortedJson::object();
   const auto& held = value(key);
   if (!held.is_object()) complain(fmt::format("'{}' is not an object", key));
   return {held.is_object() ? held : kNone, prefix_ + std::string(key) + ".", problems_};
 }
 
-std::string Fields::text_or(std::string_view key, std::string fallback) {
+std::string JsonFields::text_or(std::string_view key, std::string fallback) {
   return has(key) ? text(key) : std::move(fallback);
 }
 
-double Fields::number_or(std::string_view key, double fallback) {
+double JsonFields::number_or(std::string_view key, double fallback) {
   return has(key) ? number(key) : fallback;
 }
 
-std::vector<std::string> Fields::keys() const {
+std::vector<std::string> JsonFields::keys() const {
   std::vector<std::string> all;
   for (const auto& item : object_.items()) all.push_back(item.key());
   return all;

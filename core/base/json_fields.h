@@ -28,9 +28,9 @@ Json parse_json(std::string_view text);
 
 // The fields of a JSON object. Every field that is missing or of another type is noted: see
 // problems(). Keys whose value is null count as missing. The document must outlive this.
-class Fields {
+class JsonFields {
  public:
-  explicit Fields(const nlohmann::json& object)
+  explicit JsonFields(const nlohmann::json& object)
       : object_(object), problems_(std::make_shared<std::vector<std::string>>()) {}
 
   std::string text(std::string_view key);
@@ -38,7 +38,8 @@ class Fields {
   std::int64_t whole(std::string_view key, std::int64_t least = 0, std::int64_t most = kMost);
   bool flag(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
-  Fields object(std::string_view key);  // a section: its problems are ours, with its name before
+  JsonFields object(
+      std::string_view key);  // a section: its problems are ours, with its name before
 
   bool has(std::string_view key) const;
   std::string text_or(std::string_view key, std::string fallback);  // if the key is missing
@@ -52,8 +53,8 @@ class Fields {
   static constexpr std::int64_t kMost = std::int64_t{1} << 53;
 
  private:
-  Fields(const nlohmann::json& object, std::string prefix,
-         std::shared_ptr<std::vector<std::string>> problems)
+  JsonFields(const nlohmann::json& object, std::string prefix,
+             std::shared_ptr<std::vector<std::string>> problems)
       : object_(object), prefix_(std::move(prefix)), problems_(std::move(problems)) {}
 
   const nlohmann::json& value(std::string_view key) const;  // null where the key is missing

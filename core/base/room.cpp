@@ -36,14 +36,15 @@ std::uint64_t reclaimable(const fs::path& group) {
   return std::max(own, total);
 }
 
-struct Version {
+struct RoomVersion {
   const char *folder, *limit, *used;
 };
-constexpr Version kNew{"sys/fs/cgroup", "memory.max", "memory.current"};
-constexpr Version kOld{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
+constexpr RoomVersion kNew{"sys/fs/cgroup", "memory.max", "memory.current"};
+constexpr RoomVersion kOld{"sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                           "memory.usage_in_bytes"};
 
 // A group's limit holds for all groups below it.
-void look(const fs::path& root, const Version& version, std::string group, HostRoom& room) {
+void look(const fs::path& root, const RoomVersion& version, std::string group, HostRoom& room) {
   for (;;) {
     const auto folder =
         root / version.folder / group.substr(std::min<std::size_t>(1, group.size()));

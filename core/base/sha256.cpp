@@ -20,9 +20,9 @@ constexpr std::array<std::uint32_t, 64> kRounds = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using State = std::array<std::uint32_t, 8>;
+using HashState = std::array<std::uint32_t, 8>;
 
-void add_block(const char* block, State& state) {
+void add_block(const char* block, HashState& state) {
   std::array<std::uint32_t, 64> words;
   const auto byte = [&](std::size_t i) {
     return std::uint32_t{static_cast<unsigned char>(block[i])};
@@ -43,7 +43,7 @@ void add_block(const char* block, State& state) {
     h = g, g = f, f = e, e = d + one;
     d = c, c = b, b = a, a = one + two;
   }
-  const State more = {a, b, c, d, e, f, g, h};
+  const HashState more = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += more[i];
 }
 
@@ -51,8 +51,8 @@ void add_block(const char* block, State& state) {
 
 std::string sha256(std::string_view bytes) {
   constexpr std::size_t kBlock = 64;
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  HashState state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
   for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock)) add_block(bytes.data(), state);
   // The padding: a one, zeros, and the length in bits as the last eight bytes of a block.

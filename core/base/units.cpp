@@ -11,7 +11,7 @@
 namespace orch {
 namespace {
 
-struct Suffix {
+struct UnitSuffix {
   std::string_view text;
   Unit unit;
   double factor;
@@ -20,25 +20,25 @@ struct Suffix {
 constexpr double kGbit = 1e9 / 8;
 
 constexpr std::array kSuffixes{
-    Suffix{"B", Unit::bytes, 1},
-    Suffix{"kB", Unit::bytes, 1e3},
-    Suffix{"MB", Unit::bytes, 1e6},
-    Suffix{"GB", Unit::bytes, 1e9},
-    Suffix{"TB", Unit::bytes, 1e12},
-    Suffix{"KiB", Unit::bytes, 1024},
-    Suffix{"MiB", Unit::bytes, 1024.0 * 1024},
-    Suffix{"GiB", Unit::bytes, kGiB},
-    Suffix{"TiB", Unit::bytes, 1024 * kGiB},
-    Suffix{"MB/s", Unit::bytes_per_second, 1e6},
-    Suffix{"GB/s", Unit::bytes_per_second, 1e9},
-    Suffix{"TB/s", Unit::bytes_per_second, 1e12},
-    Suffix{"Gbit/s", Unit::bytes_per_second, kGbit},
-    Suffix{"s", Unit::seconds, 1},
-    Suffix{"ms", Unit::seconds, 1e-3},
-    Suffix{"us", Unit::seconds, 1e-6},
-    Suffix{"GFLOPs", Unit::flops, 1e9},
-    Suffix{"TFLOPs", Unit::flops, 1e12},
-    Suffix{"PFLOPs", Unit::flops, 1e15},
+    UnitSuffix{"B", Unit::bytes, 1},
+    UnitSuffix{"kB", Unit::bytes, 1e3},
+    UnitSuffix{"MB", Unit::bytes, 1e6},
+    UnitSuffix{"GB", Unit::bytes, 1e9},
+    UnitSuffix{"TB", Unit::bytes, 1e12},
+    UnitSuffix{"KiB", Unit::bytes, 1024},
+    UnitSuffix{"MiB", Unit::bytes, 1024.0 * 1024},
+    UnitSuffix{"GiB", Unit::bytes, kGiB},
+    UnitSuffix{"TiB", Unit::bytes, 1024 * kGiB},
+    UnitSuffix{"MB/s", Unit::bytes_per_second, 1e6},
+    UnitSuffix{"GB/s", Unit::bytes_per_second, 1e9},
+    UnitSuffix{"TB/s", Unit::bytes_per_second, 1e12},
+    UnitSuffix{"Gbit/s", Unit::bytes_per_second, kGbit},
+    UnitSuffix{"s", Unit::seconds, 1},
+    UnitSuffix{"ms", Unit::seconds, 1e-3},
+    UnitSuffix{"us", Unit::seconds, 1e-6},
+    UnitSuffix{"GFLOPs", Unit::flops, 1e9},
+    UnitSuffix{"TFLOPs", Unit::flops, 1e12},
+    UnitSuffix{"PFLOPs", Unit::flops, 1e15},
 };
 
 std::string scaled(double value, double step, std::array<std::string_view, 5> names) {

@@ -11,18 +11,18 @@
 
 namespace orch {
 
-struct Decoded {
+struct DecodedCharacter {
   char32_t code;
   std::size_t bytes;
 };
 
 // The first character; nothing if the bytes are not valid UTF-8 (overlong, a surrogate, beyond
 // U+10FFFF).
-inline std::optional<Decoded> first_character(std::string_view text) {
+inline std::optional<DecodedCharacter> first_character(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto lead = byte(0);
-  if (lead < 0x80) return Decoded{lead, 1};
+  if (lead < 0x80) return DecodedCharacter{lead, 1};
   const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return std::nullopt;
   char32_t code = lead & (0x7f >> bytes);
@@ -32,7 +32,7 @@ inline std::optional<Decoded> first_character(std::string_view text) {
   }
   const bool too_long = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
   if (too_long || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return std::nullopt;
-  return Decoded{code, bytes};
+  return DecodedCharacter{code, bytes};
 }
 
 inline void append_utf8(char32_t code, std::string& to) {

@@ -13,20 +13,20 @@ namespace orch::cli {
 namespace {
 
 // The possible values at a position.
-struct Values {
+struct OptionValues {
   std::vector<std::string> words;  // fixed values
   std::string kind;                // a kind for app::names_of(); empty: none
   std::string files;               // "lua": folders and *.lua; "*": any file; empty: none
 };
 
-struct Named {
+struct NamedOption {
   std::string_view verb;  // empty: any verb
   std::string_view name;  // name of an argument or option
-  Values values;
+  OptionValues values;
 };
 
-const std::vector<Named>& known_names() {
-  static const std::vector<Named> all = {
+const std::vector<NamedOption>& known_names() {
+  static const std::vector<NamedOption> all = {
       {"explain", "RUN", {{}, "runs", "lua"}},
       {"probe", "RUN", {{}, "runs", "lua"}},
       {"export", "RUN", {{}, "runs", "*"}},
@@ -64,7 +64,7 @@ bool is_free(const CLI::Option& option) {
                       [&](const auto& path) { return option.check_name(path); });
 }
 
-Values values_of(const std::string& verb, const CLI::Option& option) {
+OptionValues values_of(const std::string& verb, const CLI::Option& option) {
   if (auto words = choices(option); !words.empty()) return {std::move(words), "", ""};
   for (const auto& known : known_names())
     if ((known.verb.empty() || known.verb == verb) &&
@@ -88,7 +88,7 @@ std::vector<std::string> plain_words(const std::vector<std::string>& words) {
 }
 
 // The possible values of the last word.
-Values values_at(const CLI::App& program, const std::vector<std::string>& words) {
+OptionValues values_at(const CLI::App& program, const std::vector<std::string>& words) {
   const auto* verb = &program;
   std::size_t at = 0;
   for (bool found = true; found && at + 1 < words.size();) {

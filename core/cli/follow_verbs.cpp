@@ -6,7 +6,7 @@ namespace orch::cli {
 namespace {
 
 // Options of resubmission, and the patience for a scheduler that does not answer.
-void add_following(CLI::App& verb, follow::Options& to) {
+void add_following(CLI::App& verb, follow::FollowLimits& to) {
   add_count(verb, "--retries", to.retries, "Number of retries after transient failures", 0, 1000);
   add_count(verb, "--at-a-time", to.at_a_time,
             "Number of runs at a time, in all arrays together; 0: all", 0, 1e6);
@@ -21,7 +21,7 @@ void add_following(CLI::App& verb, follow::Options& to) {
                 "Cancel runs without progress, and submit them again");
 }
 
-void add_trust(CLI::App& verb, follow::Options& to) {
+void add_trust(CLI::App& verb, follow::FollowLimits& to) {
   verb.add_flag("--trust", to.trust,
                 "Trust run folders of other users, and scripts changed since they were submitted");
 }

@@ -16,14 +16,14 @@ namespace orch::cli {
 namespace {
 
 // A position in the tree of verbs: "orch data build" is a verb of a verb.
-struct Position {
+struct VerbPosition {
   const CLI::App* app = nullptr;  // none: the program itself
   std::string place = "orch";
   std::vector<std::string> rest;  // of the arguments
 };
 
-Position find_verb(const CLI::App& program, const std::vector<std::string>& words) {
-  Position found{nullptr, "orch", words};
+VerbPosition find_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  VerbPosition found{nullptr, "orch", words};
   const auto* among = &program;
   while (among && !found.rest.empty()) {
     const auto* in = std::exchange(among, nullptr);
@@ -74,7 +74,7 @@ CLI::Validator whole_number(double min, double max) {
       "");
 }
 
-void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats) {
+void add_format(CLI::App& verb, app::CommonArguments& common, std::vector<std::string> formats) {
   common.screen = stdout_screen();
   verb.add_option("--format", common.format, "How to print")
       ->check(one_of(std::move(formats)))

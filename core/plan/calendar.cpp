@@ -9,12 +9,12 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-bool suffices(const Window& window, std::int64_t nodes) {
+bool suffices(const TimeWindow& window, std::int64_t nodes) {
   return !window.nodes || nodes <= *window.nodes;
 }
 
 // The beginning and end of a window, in days from the start.
-Span bounds(const Calendar& calendar, std::size_t i) {
+DateSpan bounds(const Calendar& calendar, std::size_t i) {
   const auto day = [&](std::size_t at) {
     return static_cast<double>((calendar.windows[at].from - *calendar.start).count());
   };
@@ -47,8 +47,8 @@ double Calendar::after(double day, const Portion& portion) const {
   return kNever;
 }
 
-std::vector<Span> Calendar::spans(const std::vector<Portion>& portions) const {
-  std::vector<Span> out;
+std::vector<DateSpan> Calendar::spans(const std::vector<Portion>& portions) const {
+  std::vector<DateSpan> out;
   double day = 0;
   for (const auto& portion : portions) {
     const double from = wait(day, portion.nodes);

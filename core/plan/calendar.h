@@ -9,12 +9,12 @@
 namespace orch::plan {
 
 // From a day on, this many nodes are available (0: the machine is closed), for a share of the time.
-struct Window {
+struct TimeWindow {
   Date from;
   std::optional<std::int64_t> nodes = {};  // none: as many as the run needs
   double share = 1;
 
-  bool operator==(const Window&) const = default;
+  bool operator==(const TimeWindow&) const = default;
 };
 
 // Days of training on a number of nodes.
@@ -24,7 +24,7 @@ struct Portion {
 };
 
 // A time span in days from the start; infinity: never.
-struct Span {
+struct DateSpan {
   double from = 0;
   double to = 0;
 };
@@ -33,11 +33,11 @@ struct Span {
 // While fewer nodes are available than it needs, it waits.
 struct Calendar {
   std::optional<Date> start;
-  double availability = 1;      // share of a day that failures and maintenance leave
-  std::vector<Window> windows;  // in order; if there are any, start is set
+  double availability = 1;          // share of a day that failures and maintenance leave
+  std::vector<TimeWindow> windows;  // in order; if there are any, start is set
 
   // The spans of portions that follow each other.
-  std::vector<Span> spans(const std::vector<Portion>& portions) const;
+  std::vector<DateSpan> spans(const std::vector<Portion>& portions) const;
 
   // The calendar days, counted from the start, that the portions take.
   double calendar_days(const std::vector<Portion>& portions) const;

@@ -15,12 +15,12 @@
 namespace orch::plan {
 namespace {
 
-using Problems = std::vector<Error>;
+using ErrorList = std::vector<Error>;
 
 constexpr std::int64_t kMostRampSteps = 10'000;
 constexpr std::int64_t kMostCutSteps = 1'000;  // finding the best cuts takes time quadratic in this
 
-void check_ranks(const Run& run, Problems& reasons) {
+void check_ranks(const Run& run, ErrorList& reasons) {
   const auto& layout = run.layout;
   if (layout.ranks() == run.gpus) return;
   const auto per_copy = layout.copy();
@@ -37,7 +37,7 @@ void check_ranks(const Run& run, Problems& reasons) {
            : fmt::format("use a multiple of {} GPUs, such as {}", per_copy, below)});
 }
 
-void check_nodes(const Run& run, const Budget& budget, Problems& reasons) {
+void check_nodes(const Run& run, const Budget& budget, ErrorList& reasons) {
   const auto per_node = run.partition->gpus_per_node;
   if (run.gpus > per_node && run.gpus % per_node != 0)
     reasons.push_back({"gpus", fmt::format("{} GPUs do not fill nodes of {}", run.gpus, per_node),
@@ -61,7 +61,7 @@ void check_nodes(const Run& run, const Budget& budget, Problems& reasons) {
                                  std::max<std::int64_t>(0, available - spare) * per_node)});
 }
 
-void check_batch(const Run& run, Problems& reasons) {
+void check_batch(const Run& run, ErrorList& reasons) {
   const auto& batch = run.batch;
   const auto shared = batch.micro_batch * run.layout.data_parallel;
   const double product = static_cast<double>(shared) * static_cast<double>(batch.accumulate);
@@ -79,7 +79,7 @@ void check_batch(const Run& run, Problems& reasons) {
 
 // Reports the first level of a ramp-up that micro_batch times the ranks does not divide: all ranks
 // or, where fewer nodes may begin, one. What divides start and step divides every level.
-void check_levels(const Run& run, const RampUp& rampup, Problems& reasons) {
+void check_levels(const Run& run, const RampUp& rampup, ErrorList& reasons) {
   const auto micro_batch = run.batch.micro_batch;
   const auto ranks = rampup.fewer_nodes ? 1 : run.layout.data_parallel;
   const auto levels = ramp_steps(run.batch);
@@ -106,7 +106,7 @@ void check_levels(const Run& run, const RampUp& rampup, Problems& reasons) {
 }
 
 // The batch must divide at every step of the ramp-up, not only at its end.
-void check_rampup(const Run& run, Problems& reasons, Problems& warnings) {
+void check_rampup(const Run& run, ErrorList& reasons, ErrorList& warnings) {
   if (!run.batch.rampup) return;
   const auto& rampup = *run.batch.rampup;
   const auto full = run.batch.global_batch;
@@ -149,7 +149,7 @@ void check_rampup(const Run& run, Problems& reasons, Problems& warnings) {
 
 constexpr std::array kWideFormats{"bf16", "fp16", "fp32"};
 
-void check_format(const Run& run, Problems& reasons) {
+void check_format(const Run& run, ErrorList& reasons) {
   const auto dtype = run.dtype();
   const auto& gpu = run.partition->gpu;
   if (gpu.peak(dtype).value > 0) return;
@@ -165,7 +165,7 @@ void check_format(const Run& run, Problems& reasons) {
 }
 
 // Without this check, powersgd_rank = 4 without compression = "powersgd" would be silently ignored.
-void check_choices(const Run& run, Problems& reasons) {
+void check_choices(const Run& run, ErrorList& reasons) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
     if (param.parent.empty() || run.settings[i] == param.default_value) continue;
@@ -179,9 +179,9 @@ void check_choices(const Run& run, Problems& reasons) {
 
 // A short job that only measures may stop within the warm-up; a training may not. check_training
 // checks the rest of the section once per experiment.
-void check_warmup(const Run& run, Problems& reasons, Problems& warnings) {
+void check_warmup(const Run& run, ErrorList& reasons, ErrorList& warnings) {
   const auto warmup = run.training.warmup_steps;
-  const auto complain = [&](std::int64_t steps, Problems& to) {
+  const auto complain = [&](std::int64_t steps, ErrorList& to) {
     to.push_back({"training.warmup_steps",
                   fmt::format("warmup_steps is {}, but the run has {} steps", warmup, steps),
                   fmt::format("use at most {}, or train for more steps", steps)});
@@ -193,7 +193,7 @@ void check_warmup(const Run& run, Problems& reasons, Problems& warnings) {
     complain(run.steps, warnings);
 }
 
-void check_amount(const Run& run, Problems& warnings) {
+void check_amount(const Run& run, ErrorList& warnings) {
   if (run.tokens < run.tokens_per_step())
     warnings.push_back({"tokens",
                         fmt::format("{} are less than one step of {}", format_tokens(run.tokens),
@@ -203,7 +203,7 @@ void check_amount(const Run& run, Problems& warnings) {
 
 }  // namespace
 
-void check(const Run& run, const Budget& budget, Problems& reasons, Problems& warnings) {
+void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& warnings) {
   check_ranks(run, reasons);
   check_nodes(run, budget, reasons);
   check_batch(run, reasons);
@@ -215,15 +215,15 @@ void check(const Run& run, const Budget& budget, Problems& reasons, Problems& wa
   check_amount(run, warnings);
 }
 
-void check_sizes(const Run& run, Problems& reasons) {
-  Problems unwise;
+void check_sizes(const Run& run, ErrorList& reasons) {
+  ErrorList unwise;
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, unwise);
   check_model(run.model, reasons);
 }
 
-void check_anywhere(const Run& run, Problems& reasons) {
+void check_anywhere(const Run& run, ErrorList& reasons) {
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_model(run.model, reasons);

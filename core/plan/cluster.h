@@ -92,7 +92,7 @@ struct Efficiency {
 };
 
 // The options of a job on this partition; an empty one is not passed to SLURM.
-struct Slurm {
+struct SlurmSettings {
   std::string partition;
   std::string account;
   std::string qos;
@@ -109,34 +109,34 @@ struct Slurm {
   std::set<std::string> expanded;  // variables whose value has $NAMES that the node expands
   std::string setup;               // shell code of the site (modules and the like), verbatim
 
-  bool operator==(const Slurm&) const = default;
+  bool operator==(const SlurmSettings&) const = default;
 };
 
 // The string options by the names that cluster files and experiments use.
 struct SlurmWord {
   std::string_view name;
-  std::string Slurm::*at;
+  std::string SlurmSettings::*at;
 };
-inline constexpr std::array<SlurmWord, 8> kSlurmWords{{{"partition", &Slurm::partition},
-                                                       {"account", &Slurm::account},
-                                                       {"qos", &Slurm::qos},
-                                                       {"constraint", &Slurm::constraint},
-                                                       {"reservation", &Slurm::reservation},
-                                                       {"hint", &Slurm::hint},
-                                                       {"gres", &Slurm::gres},
-                                                       {"time", &Slurm::time}}};
+inline constexpr std::array<SlurmWord, 8> kSlurmWords{{{"partition", &SlurmSettings::partition},
+                                                       {"account", &SlurmSettings::account},
+                                                       {"qos", &SlurmSettings::qos},
+                                                       {"constraint", &SlurmSettings::constraint},
+                                                       {"reservation", &SlurmSettings::reservation},
+                                                       {"hint", &SlurmSettings::hint},
+                                                       {"gres", &SlurmSettings::gres},
+                                                       {"time", &SlurmSettings::time}}};
 
 struct Partition;
 struct Stack;
 
 // Until this day (exclusive, YYYY-MM-DD) steps on this machine took `time` times as long.
-struct Era {
+struct SoftwareEra {
   std::string until;
   Constant time;
 };
 
 // The range of sizes, and the settings, that measurements covered.
-struct Seen {
+struct SeenRanges {
   struct Span {
     double low = 0, high = 0;  // both 0: unknown
   };
@@ -157,21 +157,22 @@ struct Seen {
   // all rows of the machine.
   std::map<std::string, Settings> of_stack;
 };
-struct SeenSpan {
+struct SeenField {
   std::string_view name;
-  Seen::Span Seen::*at;
+  SeenRanges::Span SeenRanges::*at;
 };
-inline constexpr std::array<SeenSpan, 5> kSeenSpans{{{"gpus", &Seen::gpus},
-                                                     {"params", &Seen::params},
-                                                     {"tokens", &Seen::tokens},
-                                                     {"tensor_nodes", &Seen::tensor_nodes},
-                                                     {"micro_batches", &Seen::micro_batches}}};
+inline constexpr std::array<SeenField, 5> kSeenSpans{
+    {{"gpus", &SeenRanges::gpus},
+     {"params", &SeenRanges::params},
+     {"tokens", &SeenRanges::tokens},
+     {"tensor_nodes", &SeenRanges::tensor_nodes},
+     {"micro_batches", &SeenRanges::micro_batches}}};
 
 // The result of fitting a partition's constants to measured rows of any software.
 struct Calibration {
   std::map<std::string, Constant> constants;  // by tunables()' names
-  std::vector<Era> eras;                      // sorted; later days belong to none
-  Seen seen;
+  std::vector<SoftwareEra> eras;              // sorted; later days belong to none
+  SeenRanges seen;
   std::shared_ptr<const Partition> partition;  // with the fitted constants
 
   // The factor for a day; 1 for an empty one.
@@ -179,7 +180,7 @@ struct Calibration {
 };
 
 // A partition with the constants that a software stack reaches on it.
-struct OnStack {
+struct StackOnPartition {
   std::shared_ptr<const Stack> stack;
   std::shared_ptr<const Partition> partition;
 };
@@ -200,12 +201,12 @@ struct Partition {
   Constant host_memory;            // bytes per node
   Constant host_memory_bandwidth;  // bytes/s per node
   Efficiency efficiency;
-  Slurm slurm;
+  SlurmSettings slurm;
   std::optional<Calibration> calibration;
-  std::vector<OnStack> stacks;  // the catalogue's stacks, with fitted factors
+  std::vector<StackOnPartition> stacks;  // the catalogue's stacks, with fitted factors
   // The rows behind the constants: those of the partition if it is calibrated, those of the stack
   // if `on` is set.
-  Seen seen;
+  SeenRanges seen;
   std::shared_ptr<const Stack> on;
 
   std::int64_t domain() const { return gpus_per_domain > 0 ? gpus_per_domain : gpus_per_node; }
@@ -215,7 +216,7 @@ struct Partition {
 };
 
 // The machine on which a cluster's constants were measured, and when.
-struct Measured {
+struct MeasuredConstants {
   std::string machine;  // "Neoverse-N1 x 2"
   std::string date;     // YYYY-MM-DD
 };
@@ -226,7 +227,7 @@ struct Cluster {
   std::string file;    // where it was read from
   std::string like;    // the cluster whose values fill what this file omits; empty: none
   std::string launch;  // "slurm", "local", or "auto": SLURM where it is reachable, else local
-  std::optional<Measured> measured;
+  std::optional<MeasuredConstants> measured;
   std::vector<Partition> partitions;
 
   const Partition* find(std::string_view partition) const;

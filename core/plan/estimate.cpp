@@ -11,11 +11,13 @@ constexpr std::array<std::string_view, 3> kFits{"fits", "tight", "oom"};
 
 }  // namespace
 
-std::string_view name(Fit fit) { return kFits[static_cast<std::size_t>(fit)]; }
+std::string_view name(MemoryFit fit) { return kFits[static_cast<std::size_t>(fit)]; }
 
-std::optional<Fit> parse_fit(std::string_view text) { return enum_of<Fit>(kFits, text); }
+std::optional<MemoryFit> parse_fit(std::string_view text) {
+  return enum_of<MemoryFit>(kFits, text);
+}
 
-Range Estimate::range_of(double amount) const {
+EstimateRange Estimate::range_of(double amount) const {
   if (step_seconds <= 0) return {amount, amount};
   return {amount * step_low / step_seconds, amount * step_high / step_seconds};
 }

@@ -13,13 +13,13 @@ namespace orch::plan {
 
 // oom: the peak is above usable memory. tight: the upper end of its 90 % range is, or the peak is
 // above the partition's share "tight" of it.
-enum class Fit { fits, tight, oom };
+enum class MemoryFit { fits, tight, oom };
 
-std::string_view name(Fit fit);
-std::optional<Fit> parse_fit(std::string_view text);
+std::string_view name(MemoryFit fit);
+std::optional<MemoryFit> parse_fit(std::string_view text);
 
 // A part of the step time or of the memory, with the formula and its numbers.
-struct Item {
+struct EstimateItem {
   std::string name;
   // gemm, memory, collective, copy, host, bubble, overhead; device, host. For a measured time, the
   // usual groups: compute, bubble, communication, optimizer, other.
@@ -31,13 +31,13 @@ struct Item {
 struct StageMemory {
   std::int64_t first_stage = 0;  // stages first..last have the same memory
   std::int64_t last_stage = 0;
-  std::vector<Item> items;
+  std::vector<EstimateItem> items;
   Bytes total = 0;
-  std::vector<Item> host;  // host memory of one rank
+  std::vector<EstimateItem> host;  // host memory of one rank
 };
 
 // A part of the training: one batch, or a ramp of batches, on one number of nodes.
-struct Stretch {
+struct TrainingStretch {
   std::int64_t first_batch = 0;  // global batch at its start
   std::int64_t last_batch = 0;   // and at its end
   double samples = 0;
@@ -53,11 +53,11 @@ struct Stretch {
 };
 
 // The 90 % range: where nine of ten measurements of a value are expected.
-struct Range {
+struct EstimateRange {
   double low = 0;
   double high = 0;
 
-  bool overlaps(const Range& other) const { return low <= other.high && other.low <= high; }
+  bool overlaps(const EstimateRange& other) const { return low <= other.high && other.low <= high; }
 };
 
 // The same step in other software that was measured near the run.
@@ -75,7 +75,7 @@ enum class MemoryOf { fullest, first, allocated };
 // The predicted time and memory of a run. The items are filled in only on request; they add up to
 // the totals.
 struct Estimate {
-  Fit fit = Fit::fits;
+  MemoryFit fit = MemoryFit::fits;
   Bytes peak_memory = 0;
   Bytes memory_low = 0;  // the 90 % range of peak_memory
   Bytes memory_high = 0;
@@ -101,15 +101,15 @@ struct Estimate {
   double bubble = 0;       // mean share of the step for which pipeline stages are idle
   double fixed_share = 0;  // of a micro-batch: launches and other fixed costs
 
-  std::string stack;                 // the stack whose factors were used; empty: none is known
-  std::vector<std::string> remarks;  // how far the run is from anything that was measured
-  std::vector<OtherStack> others;    // only with a schedule
-  std::vector<Stretch> schedule;     // the whole training, in order
-  std::vector<Item> time;            // one step of the slowest stage
-  std::vector<StageMemory> memory;   // by stage
+  std::string stack;                      // the stack whose factors were used; empty: none is known
+  std::vector<std::string> remarks;       // how far the run is from anything that was measured
+  std::vector<OtherStack> others;         // only with a schedule
+  std::vector<TrainingStretch> schedule;  // the whole training, in order
+  std::vector<EstimateItem> time;         // one step of the slowest stage
+  std::vector<StageMemory> memory;        // by stage
 
   // The 90 % range of an amount that is proportional to the step time: days, GPU-hours.
-  Range range_of(double amount) const;
+  EstimateRange range_of(double amount) const;
 
   // Distributes `days` of training over the schedule's stretches in proportion to their lengths;
   // without a schedule, on nodes that are always available.

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kEstimateVersion = 1;
 
-void write(JsonWriter& to, const Stretch& stretch) {
+void write(JsonWriter& to, const TrainingStretch& stretch) {
   to.begin()
       .field("first_batch", stretch.first_batch)
       .field("last_batch", stretch.last_batch)
@@ -45,11 +45,11 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
   return std::move(to.end()).text();
 }
 
-Estimate parse_estimate(Fields& fields) {
+Estimate parse_estimate(JsonFields& fields) {
   Estimate out;
   const auto fit = parse_fit(fields.text("fit"));
   if (!fit) fields.complain("'fit' is invalid");
-  out.fit = fit.value_or(Fit::fits);
+  out.fit = fit.value_or(MemoryFit::fits);
   for (const auto& [name, member] : kEstimateNumbers) out.*member = fields.number_or(name, 0);
   for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
     fields.number(name);  // required fields of an estimate

@@ -35,6 +35,6 @@ inline constexpr std::pair<const char*, double Estimate::*> kEstimateNumbers[] =
 std::string estimate_json(const Run& run, const Estimate& estimate);
 
 // Reads the fit and the numbers back; problems are added to the fields'.
-Estimate parse_estimate(Fields& fields);
+Estimate parse_estimate(JsonFields& fields);
 
 }  // namespace orch::plan

@@ -14,14 +14,14 @@
 namespace orch::plan {
 namespace {
 
-double combinations(const Frame& frame) {
+double combinations(const FieldSources& frame) {
   double count = 1;
   for (const auto* axis : frame.axes()) count *= static_cast<double>(axis->points.size());
   return count;
 }
 
 // Counts through the points of all axes like an odometer, the last axis fastest.
-bool advance(const Frame& frame, std::vector<std::size_t>& points) {
+bool advance(const FieldSources& frame, std::vector<std::size_t>& points) {
   for (auto i = points.size(); i-- > 0;) {
     if (++points[i] < frame.axes()[i]->points.size()) return true;
     points[i] = 0;
@@ -29,7 +29,7 @@ bool advance(const Frame& frame, std::vector<std::size_t>& points) {
   return false;
 }
 
-std::string model_name(const Frame& frame, const Model& model) {
+std::string model_name(const FieldSources& frame, const Model& model) {
   if (!frame.model().name.empty()) return frame.model().name;
   const double billions = model.params() / 1e9;
   if (billions < 1) return fmt::format("{}-{:.0f}m", model.family, model.params() / 1e6);
@@ -37,8 +37,8 @@ std::string model_name(const Frame& frame, const Model& model) {
 }
 
 // The SLURM options of the partition, overridden by those of the experiment.
-Slurm job_words(const Slurm& site, const Slurm& asked) {
-  Slurm job = site;
+SlurmSettings job_words(const SlurmSettings& site, const SlurmSettings& asked) {
+  SlurmSettings job = site;
   for (const auto& word : kSlurmWords)
     if (!(asked.*word.at).empty()) job.*word.at = asked.*word.at;
   if (asked.signal_seconds > 0) job.signal_seconds = asked.signal_seconds;
@@ -55,7 +55,7 @@ Slurm job_words(const Slurm& site, const Slurm& asked) {
 
 // The trainer may also be named in a job's environment; that variable is removed from it. A
 // strategy's framework has priority over the experiment's trainer.
-void name_trainer(const Frame& frame, Run& run) {
+void name_trainer(const FieldSources& frame, Run& run) {
   const auto& experiment = frame.experiment();
   run.framework = frame.asked().framework;
   run.launch = frame.asked().launch;
@@ -67,7 +67,7 @@ void name_trainer(const Frame& frame, Run& run) {
   run.stack = frame.stack().empty() ? default_stack(run) : frame.stack();
 }
 
-Model make_model(const Frame& frame, Resolver& resolver) {
+Model make_model(const FieldSources& frame, Resolver& resolver) {
   auto model = resolver.model();
   model.name = model_name(frame, model);
   return model;
@@ -78,7 +78,7 @@ Model make_model(const Frame& frame, Resolver& resolver) {
 namespace {
 
 // If expert parallelism is given with the model, it has to be a parameter of the strategy.
-void warn_of_experts(const Frame& frame, Run& run) {
+void warn_of_experts(const FieldSources& frame, Run& run) {
   if (frame.index("expert_parallel") >= 0) return;
   for (const auto& axis : frame.model().space.axes)
     if (axis.fields.front() == "expert_parallel" &&
@@ -91,7 +91,7 @@ void warn_of_experts(const Frame& frame, Run& run) {
 
 }  // namespace
 
-Run make_run(const Frame& frame, Resolver& resolver) {
+Run make_run(const FieldSources& frame, Resolver& resolver) {
   Run run;
   run.experiment = frame.experiment().name;
   run.strategy = frame.strategy();
@@ -128,7 +128,7 @@ Run make_run(const Frame& frame, Resolver& resolver) {
 namespace {
 
 // The strings that an axis gives to a field; none if a function gives it or no one does.
-std::set<std::string> given_texts(const Frame& frame, Field field) {
+std::set<std::string> given_texts(const FieldSources& frame, Field field) {
   std::set<std::string> texts;
   const auto& source = frame.source(static_cast<int>(field));
   if (source.axis < 0) return texts;
@@ -139,11 +139,11 @@ std::set<std::string> given_texts(const Frame& frame, Field field) {
   return texts;
 }
 
-using Clusters = std::vector<std::shared_ptr<const Cluster>>;
+using ClusterList = std::vector<std::shared_ptr<const Cluster>>;
 
 // Errors for a partition that no cluster has, and for a missing one where every cluster has
 // several.
-Errors check_partitions(const Frame& frame, const Clusters& clusters) {
+Errors check_partitions(const FieldSources& frame, const ClusterList& clusters) {
   Errors errors;
   std::vector<std::string> names;
   for (const auto& cluster : clusters)
@@ -164,7 +164,7 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
 }
 
 // Checking with the first cluster is enough: all clusters know the same stacks.
-Errors check_stack(const Frame& frame, const Clusters& clusters) {
+Errors check_stack(const FieldSources& frame, const ClusterList& clusters) {
   Errors errors;
   if (frame.stack().empty() || clusters.empty()) return errors;
   const auto place = frame.asked().stack.empty() ? frame.experiment().file + ": stack"
@@ -173,12 +173,12 @@ Errors check_stack(const Frame& frame, const Clusters& clusters) {
   return errors;
 }
 
-Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
+Errors check_hardware(const FieldSources& frame, const FindCluster& find_cluster) {
   if (!frame.given(Field::cluster))
     return Error{frame.experiment().file + ": hardware.cluster", "missing",
                  "write hardware = { cluster = \"jean-zay\", ... }; orch clusters lists them"};
   Errors errors;
-  Clusters clusters;
+  ClusterList clusters;
   for (const auto& name : given_texts(frame, Field::cluster)) {
     const auto cluster = find_cluster(name);
     if (cluster) {
@@ -201,7 +201,8 @@ Errors check_hardware(const Experiment& experiment, const FindCluster& find_clus
   Errors errors;
   for (const auto& model : experiment.models)
     for (const auto& strategy : experiment.strategies)
-      for (const auto& error : check_hardware(Frame(experiment, model, strategy), find_cluster))
+      for (const auto& error :
+           check_hardware(FieldSources(experiment, model, strategy), find_cluster))
         if (!contains(errors, error)) errors.push_back(error);
   return errors;
 }
@@ -221,14 +222,14 @@ void check_constraints(const Experiment& experiment, const Lookup& lookup,
 namespace {
 
 // Collects runs and rejected runs.
-struct Outcome {
+struct ExpandOutcome {
   std::function<Status(Run)> take;
-  std::vector<Rejected> rejected;
+  std::vector<RejectedRun> rejected;
   Settings settings;  // of a strategy's first run, shared by the others
 };
 
-Status sort_in(const Frame& frame, Resolver& resolver, const Training& training,
-               const CheckBackend& check_backend, Outcome& outcome) {
+Status sort_in(const FieldSources& frame, Resolver& resolver, const Training& training,
+               const CheckBackend& check_backend, ExpandOutcome& outcome) {
   Run run = make_run(frame, resolver);
   if (outcome.settings.size() == 0) outcome.settings = run.settings;
   run.settings = run.settings.shared_with(outcome.settings);
@@ -262,7 +263,7 @@ double combinations(const Experiment& experiment) {
   double count = 0;
   for (const auto& model : experiment.models)
     for (const auto& strategy : experiment.strategies)
-      count += combinations(Frame(experiment, model, strategy));
+      count += combinations(FieldSources(experiment, model, strategy));
   return count * static_cast<double>(experiment.trainings.size()) *
          static_cast<double>(experiment.repeats);
 }
@@ -277,14 +278,14 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
                  "shorten the lists, pair some with zip{}, or raise --max-runs"};
   if (auto errors = check_hardware(experiment, find_cluster); !errors.empty()) return errors;
   Plan plan;
-  Outcome outcome;
+  ExpandOutcome outcome;
   outcome.take = options.take ? options.take : [&](Run run) -> Status {
     plan.runs.push_back(std::move(run));
     return {};
   };
   for (const auto& model : experiment.models) {
     for (const auto& strategy : experiment.strategies) {
-      const Frame frame(experiment, model, strategy);
+      const FieldSources frame(experiment, model, strategy);
       Resolver resolver(frame, find_cluster);
       std::vector<std::size_t> points(frame.axes().size(), 0);
       outcome.settings = {};

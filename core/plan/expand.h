@@ -28,7 +28,7 @@ Errors check_hardware(const Experiment& experiment, const FindCluster& find_clus
 
 // The run that the resolver has started, with every default filled in; it gets the first of the
 // experiment's `trainings`.
-Run make_run(const Frame& frame, Resolver& resolver);
+Run make_run(const FieldSources& frame, Resolver& resolver);
 
 // Adds the constraints of the user that the started run breaks.
 void check_constraints(const Experiment& experiment, const Lookup& lookup,

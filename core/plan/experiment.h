@@ -21,37 +21,37 @@ using Lookup = std::function<Result<Value>(std::string_view field)>;
 
 // A choice between points; each point gives every field of the axis a value. A plain value is an
 // axis with one point, a list one with several, zip{} one with several fields.
-struct Axis {
+struct SweepAxis {
   std::vector<std::string> fields;
   std::vector<std::vector<Value>> points;
 };
 
 // A field whose value a function derives from others.
-struct Derived {
+struct DerivedField {
   std::string field;
   std::function<Result<Value>(const Lookup&)> value;
   std::string place = {};  // for messages; empty: the field's name
 };
 
-struct Space {
-  std::vector<Axis> axes;
-  std::vector<Derived> derived;
+struct SweepSpace {
+  std::vector<SweepAxis> axes;
+  std::vector<DerivedField> derived;
 };
 
 struct AskedModel {
   std::string name;  // empty: named after its size
-  Space space;
+  SweepSpace space;
 };
 
 struct AskedStrategy {
   StrategyPtr strategy;
-  Space space;
+  SweepSpace space;
   std::string place;      // "strategies[2]", for messages
   std::string stack;      // the stack that it is estimated in; empty: the experiment's
   std::string framework;  // trainer and how it is started, as in Run
   std::string launch;
   std::vector<std::string> args;
-  Slurm job;  // environment and setup, overriding the experiment's
+  SlurmSettings job;  // environment and setup, overriding the experiment's
 };
 
 // A rule of the user: the answer is empty ("ok"), or why the run is rejected.
@@ -99,8 +99,8 @@ struct Experiment {
   std::vector<std::string> includes;  // other files that were read
   std::vector<std::string> set;       // what a command line changed in it: "hardware.nodes=40"
   std::vector<AskedModel> models;
-  Space hardware;
-  Space batch;  // with tokens and steps
+  SweepSpace hardware;
+  SweepSpace batch;  // with tokens and steps
   std::optional<RampUp> rampup;
   std::vector<AskedStrategy> strategies;
   // The values of `training`: every run is planned with each of them. Lists in fields give several,
@@ -113,7 +113,7 @@ struct Experiment {
   std::vector<Expectation> expect;  // targets for its runs; not part of any run
   Calendar calendar;
   std::optional<Shapes> shapes;  // used by a search only; a plan takes the model as given
-  Slurm job;                     // overrides the partition's SLURM options
+  SlurmSettings job;             // overrides the partition's SLURM options
   std::string trainer;           // the program of each rank; empty: the backend's own
   std::string stack;             // the stack of the trainer; empty: named after it
   bool strict = false;           // warnings reject runs
@@ -127,7 +127,7 @@ bool has_limits(const Budget& budget);
 // The runs of an experiment and its rejected ones.
 struct Plan {
   std::vector<Run> runs;
-  std::vector<Rejected> rejected;
+  std::vector<RejectedRun> rejected;
 };
 
 }  // namespace orch::plan

@@ -12,35 +12,35 @@ namespace {
 constexpr std::size_t kFirstSize = static_cast<std::size_t>(Field::layers);
 
 struct FieldInfo {
-  Section section;
+  FieldSection section;
   Param param;
 };
 
 FieldInfo size_field(const SizeInfo& size) {
   constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real};
   Param param{size.name, size.doc, kTypes[size.at.index()]};
-  return {Section::model, std::move(param).range(size.min, size.max)};
+  return {FieldSection::model, std::move(param).range(size.min, size.max)};
 }
 
 // In the order of Field; no field has a default.
 std::vector<FieldInfo> make_fields() {
   std::vector<FieldInfo> fields{
-      {Section::model, Text{"family", "gpt, llama, ..."}},
-      {Section::hardware, Text{"cluster", "the name of a cluster file"}},
-      {Section::hardware, Text{"partition", "a partition of the cluster"}},
-      {Section::hardware, Integer{"gpus", "GPUs in all", {}, {1, 10'000'000}}},
-      {Section::hardware, Integer{"nodes", "nodes in all", {}, {1, 10'000'000}}},
-      {Section::batch, Integer{"micro_batch", "samples per pass", {}, {1, 1'000'000}}},
-      {Section::batch, Integer{"accumulate", "micro-batches per step", {}, {1, 100'000'000}}},
-      {Section::batch, Integer{"global_batch", "samples per step", {}, {1, 1'000'000'000}}},
-      {Section::batch, Integer{"data_parallel", "copies of the model", {}, {1, 10'000'000}}},
-      {Section::top, Real{"tokens", "tokens to train on", {}, {1, 1e18}}},
-      {Section::top, Integer{"steps", "steps that each job does", {}, {1, 1'000'000'000}}},
-      {Section::top, Text{"model", "the model's name"}},
-      {Section::top, Text{"strategy", "the strategy's name"}},
-      {Section::top, Text{"backend", "the backend's name"}},
-      {Section::top, Integer{"gpus_per_node", "of the partition", {}, {1, 1000}}},
-      {Section::top, Real{"params", "parameters of the model", {}, {1, 1e18}}},
+      {FieldSection::model, TextSetting{"family", "gpt, llama, ..."}},
+      {FieldSection::hardware, TextSetting{"cluster", "the name of a cluster file"}},
+      {FieldSection::hardware, TextSetting{"partition", "a partition of the cluster"}},
+      {FieldSection::hardware, Integer{"gpus", "GPUs in all", {}, {1, 10'000'000}}},
+      {FieldSection::hardware, Integer{"nodes", "nodes in all", {}, {1, 10'000'000}}},
+      {FieldSection::batch, Integer{"micro_batch", "samples per pass", {}, {1, 1'000'000}}},
+      {FieldSection::batch, Integer{"accumulate", "micro-batches per step", {}, {1, 100'000'000}}},
+      {FieldSection::batch, Integer{"global_batch", "samples per step", {}, {1, 1'000'000'000}}},
+      {FieldSection::batch, Integer{"data_parallel", "copies of the model", {}, {1, 10'000'000}}},
+      {FieldSection::top, Real{"tokens", "tokens to train on", {}, {1, 1e18}}},
+      {FieldSection::top, Integer{"steps", "steps that each job does", {}, {1, 1'000'000'000}}},
+      {FieldSection::top, TextSetting{"model", "the model's name"}},
+      {FieldSection::top, TextSetting{"strategy", "the strategy's name"}},
+      {FieldSection::top, TextSetting{"backend", "the backend's name"}},
+      {FieldSection::top, Integer{"gpus_per_node", "of the partition", {}, {1, 1000}}},
+      {FieldSection::top, Real{"params", "parameters of the model", {}, {1, 1e18}}},
   };
   std::vector<FieldInfo> sizes;
   for (const auto& size : kSizes) sizes.push_back(size_field(size));
@@ -56,7 +56,7 @@ const std::vector<FieldInfo>& all_fields() {
 // Fields of every run that can be changed only if the strategy offers them.
 constexpr std::array kLayout{"tensor_parallel", "pipeline_parallel", "context_parallel"};
 
-std::vector<std::string> names_in(Section section) {
+std::vector<std::string> names_in(FieldSection section) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kFirstReadOnly; ++i)
     if (all_fields()[i].section == section) names.push_back(all_fields()[i].param.name);
@@ -67,10 +67,10 @@ std::vector<std::string> names_in(Section section) {
 
 std::string_view name(Field field) { return param_of(field).name; }
 
-const std::vector<std::string>& fields_of(Section section) {
+const std::vector<std::string>& fields_of(FieldSection section) {
   static const std::array<std::vector<std::string>, 4> kNames{
-      names_in(Section::model), names_in(Section::hardware), names_in(Section::batch),
-      names_in(Section::top)};
+      names_in(FieldSection::model), names_in(FieldSection::hardware),
+      names_in(FieldSection::batch), names_in(FieldSection::top)};
   return kNames[static_cast<std::size_t>(section)];
 }
 

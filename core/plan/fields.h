@@ -39,10 +39,10 @@ inline constexpr int kFirstReadOnly = static_cast<int>(Field::model);
 inline bool is_size(Field field) { return field >= Field::layers && field <= Field::value_dim; }
 
 // The section of an experiment file in which a field may be.
-enum class Section { model, hardware, batch, top };
+enum class FieldSection { model, hardware, batch, top };
 
 std::string_view name(Field field);
-const std::vector<std::string>& fields_of(Section section);
+const std::vector<std::string>& fields_of(FieldSection section);
 
 // Its name, type, limits and meaning.
 const Param& param_of(Field field);

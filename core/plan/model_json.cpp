@@ -8,9 +8,9 @@
 
 namespace orch::plan {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-Value from_json(const Json& json) {
+Value from_json(const SortedJson& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX) return json.get<double>();
   if (json.is_number_integer()) return json.get<std::int64_t>();
@@ -37,7 +37,7 @@ std::string model_json(const Model& model) {
   return json.dump();
 }
 
-Result<Model> read_model(const Json& json, const std::string& place) {
+Result<Model> read_model(const SortedJson& json, const std::string& place) {
   Errors errors;
   const auto complain = [&](std::string_view field, std::string fact, std::string fix = "") {
     errors.push_back({fmt::format("{}.{}", place, field), std::move(fact), std::move(fix)});

@@ -26,7 +26,7 @@ double tokens_of(const Run& run) {
 }
 
 // Rows without this field count as inside one node, as nearly all are.
-double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
+double beyond_tensor(double nodes, const SeenRanges* machine, const SeenRanges* stack) {
   double known = 1;
   for (const auto* seen : {machine, stack})
     if (seen) known = std::max(known, seen->tensor_nodes.high);
@@ -34,7 +34,7 @@ double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
 }
 
 // The end of a step depends on the machine, so its rows count first.
-double below(const Seen* seen, double micro_batches) {
+double below(const SeenRanges* seen, double micro_batches) {
   return seen ? std::max(1.0, seen->micro_batches.low / micro_batches) : 1;
 }
 
@@ -44,7 +44,7 @@ double squared_octaves(double weight, double times) {
 
 }  // namespace
 
-double times_beyond(const Seen::Span& span, double value) {
+double times_beyond(const SeenRanges::Span& span, double value) {
   if (span.high == 0 || value <= 0) return 1;
   return std::max({1.0, value / span.high, span.low / value});
 }
@@ -56,20 +56,22 @@ double Distance::doubt() const {
       squared_octaves(kPerOctaveOfMicroBatches, micro_batches));
 }
 
-Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack) {
-  const auto least = [&](Seen::Span Seen::*span, double value) {
+Distance distance_of(const Run& run, const Partition& at, const SeenRanges* machine,
+                     const SeenRanges* stack) {
+  const auto least = [&](SeenRanges::Span SeenRanges::*span, double value) {
     const double there = machine ? times_beyond(machine->*span, value) : 0;
     const double of_stack = stack ? times_beyond(stack->*span, value) : 0;
     if (there == 0 || of_stack == 0) return std::max({1.0, there, of_stack});
     return std::min(there, of_stack);
   };
-  return {least(&Seen::gpus, static_cast<double>(run.gpus)),
-          least(&Seen::params, run.model.params()), least(&Seen::tokens, tokens_of(run)),
+  return {least(&SeenRanges::gpus, static_cast<double>(run.gpus)),
+          least(&SeenRanges::params, run.model.params()),
+          least(&SeenRanges::tokens, tokens_of(run)),
           beyond_tensor(tensor_nodes(run, at), machine, stack),
           below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
 }
 
-bool is_unseen(const Run& run, const Seen& seen, const std::string& setting) {
+bool is_unseen(const Run& run, const SeenRanges& seen, const std::string& setting) {
   const auto found = seen.settings.find(setting);
   if (found == seen.settings.end()) return false;
   const auto& value = run.setting(setting);

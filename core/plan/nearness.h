@@ -24,13 +24,14 @@ inline constexpr double kUnseenThere = 0.05, kUnseenInStack = 0.1;
 
 // The factor by which a value is outside the span, in either direction; 1 inside it or without a
 // span.
-double times_beyond(const Seen::Span& span, double value);
+double times_beyond(const SeenRanges::Span& span, double value);
 
 // The distance from the rows of a machine, of a stack, or the smaller of both; null: no rows.
-Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack);
+Distance distance_of(const Run& run, const Partition& at, const SeenRanges* machine,
+                     const SeenRanges* stack);
 
 // True if rows had that setting, but none of them the run's value.
-bool is_unseen(const Run& run, const Seen& seen, const std::string& setting);
+bool is_unseen(const Run& run, const SeenRanges& seen, const std::string& setting);
 
 // The number of nodes that a tensor-parallel group of the run spans.
 double tensor_nodes(const Run& run, const Partition& on);

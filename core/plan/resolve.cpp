@@ -11,7 +11,8 @@
 
 namespace orch::plan {
 
-Frame::Frame(const Experiment& experiment, const AskedModel& model, const AskedStrategy& strategy)
+FieldSources::FieldSources(const Experiment& experiment, const AskedModel& model,
+                           const AskedStrategy& strategy)
     : experiment_(experiment), model_(model), strategy_(strategy) {
   sources_.resize(kFields + strategy.strategy->params.size());
   for (int i = 0; i < kFields; ++i) index_[name(static_cast<Field>(i))] = i;
@@ -24,12 +25,12 @@ Frame::Frame(const Experiment& experiment, const AskedModel& model, const AskedS
   keep_used_axes();
 }
 
-int Frame::index(std::string_view name) const {
+int FieldSources::index(std::string_view name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? -1 : found->second;
 }
 
-void Frame::add(const Space& space) {
+void FieldSources::add(const SweepSpace& space) {
   for (const auto& axis : space.axes) {
     const int position = static_cast<int>(axes_.size());
     axes_.push_back(&axis);
@@ -44,9 +45,9 @@ void Frame::add(const Space& space) {
 
 // Drops axes whose fields are all overridden by other sections: they would only multiply equal
 // runs.
-void Frame::keep_used_axes() {
+void FieldSources::keep_used_axes() {
   std::vector<int> position(axes_.size(), -1);
-  std::vector<const Axis*> used;
+  std::vector<const SweepAxis*> used;
   for (auto& source : sources_) {
     if (source.axis < 0) continue;
     auto& place = position[static_cast<std::size_t>(source.axis)];
@@ -59,7 +60,7 @@ void Frame::keep_used_axes() {
   axes_ = std::move(used);
 }
 
-Resolver::Resolver(const Frame& frame, const FindCluster& find_cluster)
+Resolver::Resolver(const FieldSources& frame, const FindCluster& find_cluster)
     : frame_(frame),
       find_cluster_(find_cluster),
       lookup_([this](std::string_view name) { return lookup(name); }),
@@ -102,7 +103,7 @@ const Value& Resolver::get(int field) {
   return values_[i];
 }
 
-Value Resolver::from_source(int field, const Frame::Source& source) {
+Value Resolver::from_source(int field, const FieldSources::Source& source) {
   if (source.axis >= 0) {
     const auto axis = static_cast<std::size_t>(source.axis);
     return frame_.axes()[axis]->points[(*points_)[axis]][static_cast<std::size_t>(source.column)];

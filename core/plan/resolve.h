@@ -19,9 +19,10 @@ using FindCluster = std::function<Result<std::shared_ptr<const Cluster>>(std::st
 
 // What all runs of one model with one strategy share: the axes, and the source of each field's
 // value. Strategy overrides model, model overrides batch, batch overrides hardware.
-class Frame {
+class FieldSources {
  public:
-  Frame(const Experiment& experiment, const AskedModel& model, const AskedStrategy& strategy);
+  FieldSources(const Experiment& experiment, const AskedModel& model,
+               const AskedStrategy& strategy);
 
   const Experiment& experiment() const { return experiment_; }
   const AskedModel& model() const { return model_; }
@@ -31,13 +32,13 @@ class Frame {
   const std::string& stack() const {
     return strategy_.stack.empty() ? experiment_.stack : strategy_.stack;
   }
-  const std::vector<const Axis*>& axes() const { return axes_; }
+  const std::vector<const SweepAxis*>& axes() const { return axes_; }
   std::size_t n_fields() const { return sources_.size(); }
 
   struct Source {
     int axis = -1;  // index in axes(), with its column
     int column = 0;
-    const Derived* derived = nullptr;
+    const DerivedField* derived = nullptr;
     bool given() const { return axis >= 0 || derived; }
   };
   const Source& source(int field) const { return sources_[static_cast<std::size_t>(field)]; }
@@ -45,13 +46,13 @@ class Frame {
   int index(std::string_view name) const;  // -1: no such field
 
  private:
-  void add(const Space& space);
+  void add(const SweepSpace& space);
   void keep_used_axes();
 
   const Experiment& experiment_;
   const AskedModel& model_;
   const AskedStrategy& strategy_;
-  std::vector<const Axis*> axes_;
+  std::vector<const SweepAxis*> axes_;
   std::vector<Source> sources_;
   std::unordered_map<std::string_view, int> index_;
 };
@@ -60,7 +61,7 @@ class Frame {
 // functions, then values that follow from other fields, then defaults.
 class Resolver {
  public:
-  Resolver(const Frame& frame, const FindCluster& find_cluster);
+  Resolver(const FieldSources& frame, const FindCluster& find_cluster);
 
   // Starts the run with points[i] of axis i.
   void start(const std::vector<std::size_t>& points);
@@ -82,7 +83,7 @@ class Resolver {
  private:
   enum class State : char { open, busy, done };
 
-  Value from_source(int field, const Frame::Source& source);
+  Value from_source(int field, const FieldSources::Source& source);
   Value follow(Field field);
   Value default_of(int field);
   std::int64_t ranks_of_a_copy();
@@ -94,7 +95,7 @@ class Resolver {
   Value follow_size(Field field);
   void problem(Error error) { problems_.push_back(std::move(error)); }
 
-  const Frame& frame_;
+  const FieldSources& frame_;
   const FindCluster& find_cluster_;
   Lookup lookup_;
   const std::vector<std::size_t>* points_ = nullptr;

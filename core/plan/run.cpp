@@ -72,9 +72,9 @@ std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t m
 // Cuts the ramp-up into at most run.batch.rampup->phases phases, each with the largest number of
 // ranks that divides all its batches. Dynamic programming maximises samples times ranks over all
 // cuts. The full batch has all ranks, and the number of ranks never decreases.
-class Cuts {
+class RampCuts {
  public:
-  Cuts(const Run& run, const std::vector<RampStep>& steps) : run_(run), steps_(steps) {
+  RampCuts(const Run& run, const std::vector<RampStep>& steps) : run_(run), steps_(steps) {
     const auto most = static_cast<std::size_t>(run.batch.rampup->phases);
     best_.assign(most + 1, std::vector<Cut>(steps.size()));
     for (auto& row : best_)
@@ -133,7 +133,7 @@ std::vector<std::int64_t> ranks_of(const Run& run, const std::vector<RampStep>& 
   std::vector<std::int64_t> ranks(steps.size(), run.layout.data_parallel);
   if (!run.batch.rampup || !run.batch.rampup->fewer_nodes) return ranks;
   if (run.batch.rampup->phases == 1) return ranks;
-  if (run.batch.rampup->phases > 2) return Cuts(run, steps).ranks();
+  if (run.batch.rampup->phases > 2) return RampCuts(run, steps).ranks();
   for (auto i = static_cast<std::ptrdiff_t>(steps.size()) - 2; i >= 0; --i) {
     const auto step = static_cast<std::size_t>(i);
     ranks[step] = ranks_for(run, steps[step].global_batch, ranks[step + 1], true);

@@ -84,7 +84,7 @@ struct Run {
   // The path from the run's folder to the experiment's folder, to which relative paths in
   // `training` refer. Empty: there are none, or the run has no folder yet.
   std::string paths_from;
-  Slurm job;  // the partition's SLURM options, overridden by the experiment's
+  SlurmSettings job;  // the partition's SLURM options, overridden by the experiment's
   // The program to start as each rank; empty: the backend's own, orch-train-<backend>.
   std::string trainer;
   // The framework that trains instead of our own trainer, by the name of its template and its
@@ -138,7 +138,7 @@ Value default_engine(const Param& engine, const std::string& framework);
 std::string default_stack(const Run& run);
 
 // An impossible run, with every reason.
-struct Rejected {
+struct RejectedRun {
   std::string label;  // the label that the run would have
   std::vector<Error> reasons;
 };

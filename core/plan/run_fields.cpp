@@ -33,22 +33,23 @@ constexpr auto in_rampup = +[](Run& run) -> auto& {
   return *run.batch.rampup.*member;
 };
 
-template <std::string Slurm::*member>
+template <std::string SlurmSettings::*member>
 RunField job_word(const char* name) {
-  return {"job", Text{name, ""}, at<&Run::job, member>};
+  return {"job", TextSetting{name, ""}, at<&Run::job, member>};
 }
 
 std::vector<RunField> make_run_fields() {
   const auto word = [](const char* name, std::string& (*held)(Run&)) {
-    return RunField{"", Text{name, ""}, held};
+    return RunField{"", TextSetting{name, ""}, held};
   };
   std::vector<RunField> fields{
       word("experiment", at<&Run::experiment>),
       word("trainer", at<&Run::trainer>),
       word("stack", at<&Run::stack>),
-      {"", Text{"framework", "that trains in our trainer's place"}, at<&Run::framework>, true},
-      {"", Choice{"launch", "", {"", "gpu", "node"}}, at<&Run::launch>, true},
-      {"model", Text{"name", ""}, at<&Run::model, &Model::name>},
+      {"", TextSetting{"framework", "that trains in our trainer's place"}, at<&Run::framework>,
+       true},
+      {"", ChoiceSetting{"launch", "", {"", "gpu", "node"}}, at<&Run::launch>, true},
+      {"model", TextSetting{"name", ""}, at<&Run::model, &Model::name>},
       {"", param_of(Field::gpus), at<&Run::gpus>},
       {"", param_of(Field::nodes), at<&Run::nodes>},
       {"", Integer{"tensor_parallel", "ranks that share a layer", {}, {1, kMostRanks}},
@@ -64,7 +65,8 @@ std::vector<RunField> make_run_fields() {
       {"", or_none(Field::tokens), at<&Run::tokens>},
       {"", or_none(Field::steps), at<&Run::steps>},
       word("paths_from", at<&Run::paths_from>),
-      {"", Text{"swept", "fields of training that differ between runs"}, at<&Run::swept>, true},
+      {"", TextSetting{"swept", "fields of training that differ between runs"}, at<&Run::swept>,
+       true},
       {"", Integer{"repeat", "which of a run's repeats", {}, {1, 1e6}}, at<&Run::repeat>, true},
       {"rampup", Integer{"start", "the first global batch", {}, {1, kMostSamples}},
        in_rampup<&RampUp::start>},
@@ -74,18 +76,19 @@ std::vector<RunField> make_run_fields() {
        in_rampup<&RampUp::samples>},
       {"rampup", Flag{"fewer_nodes", ""}, in_rampup<&RampUp::fewer_nodes>},
       {"rampup", Integer{"phases", "jobs at most", {}, {1, 100}}, in_rampup<&RampUp::phases>},
-      job_word<&Slurm::partition>("partition"),
-      job_word<&Slurm::account>("account"),
-      job_word<&Slurm::qos>("qos"),
-      job_word<&Slurm::constraint>("constraint"),
-      job_word<&Slurm::reservation>("reservation"),
-      job_word<&Slurm::hint>("hint"),
-      job_word<&Slurm::gres>("gres"),
-      job_word<&Slurm::time>("time"),
-      {"job", Integer{"cpus_per_gpu", "", {}, {0, 1e6}}, at<&Run::job, &Slurm::cpus_per_gpu>},
+      job_word<&SlurmSettings::partition>("partition"),
+      job_word<&SlurmSettings::account>("account"),
+      job_word<&SlurmSettings::qos>("qos"),
+      job_word<&SlurmSettings::constraint>("constraint"),
+      job_word<&SlurmSettings::reservation>("reservation"),
+      job_word<&SlurmSettings::hint>("hint"),
+      job_word<&SlurmSettings::gres>("gres"),
+      job_word<&SlurmSettings::time>("time"),
+      {"job", Integer{"cpus_per_gpu", "", {}, {0, 1e6}},
+       at<&Run::job, &SlurmSettings::cpus_per_gpu>},
       {"job", Integer{"signal_seconds", "", {}, {0, kMostSeconds}},
-       at<&Run::job, &Slurm::signal_seconds>},
-      job_word<&Slurm::setup>("setup"),
+       at<&Run::job, &SlurmSettings::signal_seconds>},
+      job_word<&SlurmSettings::setup>("setup"),
   };
   const auto after_name =
       std::find_if(fields.begin(), fields.end(),

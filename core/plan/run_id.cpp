@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kRule = 1;
 
-class Lines {
+class IdLines {
  public:
-  Lines() {
+  IdLines() {
     constexpr std::size_t kUsual = 1024;
     out_.reserve(kUsual);
     out_ += fmt::format("rule={}\n", kRule);
@@ -53,7 +53,7 @@ bool counts(const Run& run, const Family& family, const RunField& field) {
 }  // namespace
 
 std::string identity(const Run& run, const std::vector<TrainingField>& training) {
-  Lines lines;
+  IdLines lines;
   lines.add("strategy", run.strategy->name);
   lines.add("backend", run.strategy->backend);
   lines.add("family", run.model.family);

@@ -17,7 +17,7 @@
 namespace orch::plan {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr std::size_t kLargest = std::size_t{1} << 20;
@@ -72,21 +72,21 @@ std::string checksum_of(std::string_view body) { return fmt::format("{:016x}", s
 // --- reading
 // --------------------------------------------------------------------------------------
 
-class Reader {
+class RunReader {
  public:
-  Reader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+  RunReader(const SortedJson& json, std::string place) : json_(json), place_(std::move(place)) {}
 
   Result<Run> read();
 
  private:
   // The section of this name; an empty one where it is missing or null.
-  const Json& section(std::string_view name);
+  const SortedJson& section(std::string_view name);
   void complain(std::string_view path, std::string fact, std::string fix = kAgain) {
     errors_.push_back({at(path), std::move(fact), std::move(fix)});
   }
   std::string at(std::string_view path) const { return fmt::format("{}: {}", place_, path); }
   // The value converted to the parameter's type, or nothing with a problem noted.
-  std::optional<Value> conformed(const Param& param, const Json& held, std::string_view path);
+  std::optional<Value> conformed(const Param& param, const SortedJson& held, std::string_view path);
   std::string text(std::string_view name, bool required = false);
 
   void reject_unknown();
@@ -98,15 +98,15 @@ class Reader {
   void read_job();
   void read_args();
 
-  const Json& json_;
+  const SortedJson& json_;
   std::string place_;
   Errors errors_;
   std::set<std::string, std::less<>> told_;  // sections that are not objects
   Run run_;
 };
 
-const Json& Reader::section(std::string_view name) {
-  static const Json kNone = Json::object();
+const SortedJson& RunReader::section(std::string_view name) {
+  static const SortedJson kNone = SortedJson::object();
   if (name.empty()) return json_;
   const auto found = json_.find(std::string(name));
   if (found == json_.end() || found->is_null()) return kNone;
@@ -116,7 +116,7 @@ const Json& Reader::section(std::string_view name) {
 }
 
 // Fields that a newer orch wrote and this one does not know would be ignored, so they are errors.
-void Reader::reject_unknown() {
+void RunReader::reject_unknown() {
   std::map<std::string_view, std::vector<std::string>> known{
       {"",
        {"version", "id", "strategy", "backend", "backend_version", "cluster", "partition", "gpu",
@@ -134,13 +134,13 @@ void Reader::reject_unknown() {
                  suggestion(key, fields));
 }
 
-std::optional<Value> Reader::conformed(const Param& param, const Json& held,
-                                       std::string_view path) {
+std::optional<Value> RunReader::conformed(const Param& param, const SortedJson& held,
+                                          std::string_view path) {
   auto value = conform(param, from_json(held), at(path));
   return errors_.add(value) ? std::optional(*value) : std::nullopt;
 }
 
-std::string Reader::text(std::string_view name, bool required) {
+std::string RunReader::text(std::string_view name, bool required) {
   const auto found = json_.find(std::string(name));
   const auto* held = found == json_.end() ? nullptr : found->get_ptr<const std::string*>();
   if (held && (!required || !held->empty())) return *held;
@@ -148,7 +148,7 @@ std::string Reader::text(std::string_view name, bool required) {
   return {};
 }
 
-void Reader::read_fields() {
+void RunReader::read_fields() {
   if (!section("rampup").empty()) run_.batch.rampup.emplace();
   for (const auto& field : run_fields()) {
     if (field.size() || (field.section == "rampup" && !run_.batch.rampup)) continue;
@@ -163,7 +163,7 @@ void Reader::read_fields() {
 }
 
 // Must come first: the family determines which fields a model has.
-void Reader::read_family() {
+void RunReader::read_family() {
   auto model = read_model(section("model"), at("model"));
   if (model) {
     run_.model = std::move(*model);
@@ -176,7 +176,7 @@ void Reader::read_family() {
 }
 
 // The strategy as far as the document has it: the names and value types of parameters.
-void Reader::read_strategy() {
+void RunReader::read_strategy() {
   auto strategy = std::make_shared<Strategy>();
   strategy->name = text("strategy", true);
   strategy->backend = text("backend", true);
@@ -198,7 +198,7 @@ void Reader::read_strategy() {
   run_.strategy = std::move(strategy);
 }
 
-void Reader::read_cluster() {
+void RunReader::read_cluster() {
   auto cluster = std::make_shared<Cluster>();
   cluster->name = text("cluster");
   auto& partition = cluster->partitions.emplace_back();
@@ -212,7 +212,7 @@ void Reader::read_cluster() {
   run_.cluster = std::move(cluster);
 }
 
-void Reader::read_training() {
+void RunReader::read_training() {
   const auto& held = section("training");
   std::set<std::string> given;
   for (const auto& [name, value] : held.items()) {
@@ -230,8 +230,8 @@ void Reader::read_training() {
   errors_.insert(errors_.end(), wrong.begin(), wrong.end());
 }
 
-void Reader::read_job() {
-  Fields job(section("job"));
+void RunReader::read_job() {
+  JsonFields job(section("job"));
   if (job.has("spare_nodes")) run_.job.spare_nodes = job.whole("spare_nodes");
   if (job.has("options")) run_.job.options = job.texts("options");
   if (job.has("environment")) {
@@ -243,14 +243,14 @@ void Reader::read_job() {
   for (const auto& problem : job.problems()) complain("job", problem);
 }
 
-void Reader::read_args() {
-  Fields top(json_);
+void RunReader::read_args() {
+  JsonFields top(json_);
   if (top.has("args")) run_.args = top.texts("args");
   for (const auto& problem : top.problems()) complain("args", problem);
 }
 
-Result<Run> Reader::read() {
-  if (json_.value("version", Json()) != kVersion)
+Result<Run> RunReader::read() {
+  if (json_.value("version", SortedJson()) != kVersion)
     return Error{place_, "was written by another version of orch", kAgain};
   run_.id = text("id");
   read_family();
@@ -322,7 +322,7 @@ Result<Run> parse_run(const std::string& text, const std::string& place) {
   if (json.contains("checksum") && json["checksum"] != checksum_of(body_of(text)))
     return Error{place, "was changed after the run was planned",
                  "plan the experiment again, or put the folder's own run.json back"};
-  return Reader(json, place).read();
+  return RunReader(json, place).read();
 }
 
 Result<Run> read_run(const fs::path& file) {

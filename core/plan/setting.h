@@ -24,7 +24,7 @@ struct ParentChoice {
 
 // T: bool, std::int64_t, double or, for strings and choices, std::string_view.
 template <class T>
-struct Setting {
+struct DeclaredSetting {
   std::string_view name, doc;
   std::optional<T> default_value = {};  // none: the user must give one
   Bounds bounds = {};
@@ -62,16 +62,16 @@ struct Setting {
   }
 };
 
-using Flag = Setting<bool>;
-using Integer = Setting<std::int64_t>;
-using Real = Setting<double>;
-using Text = Setting<std::string_view>;
+using Flag = DeclaredSetting<bool>;
+using Integer = DeclaredSetting<std::int64_t>;
+using Real = DeclaredSetting<double>;
+using TextSetting = DeclaredSetting<std::string_view>;
 
 // The first one is the default.
-struct Choice : Text {
-  constexpr Choice(std::string_view called, std::string_view means,
-                   std::initializer_list<std::string_view> all)
-      : Text{called, means, *all.begin()} {
+struct ChoiceSetting : TextSetting {
+  constexpr ChoiceSetting(std::string_view called, std::string_view means,
+                          std::initializer_list<std::string_view> all)
+      : TextSetting{called, means, *all.begin()} {
     std::copy(all.begin(), all.end(), choices.begin());
     n_choices = all.size();
   }
@@ -85,24 +85,24 @@ struct CommonSettings {
   Integer context_parallel{"context_parallel",
                            "ranks that share each sample (planned, not trained here)", 1,
                            kManyRanks};
-  Choice recompute{"recompute",
-                   "what the backward pass recomputes instead of storing it",
-                   {"none", "full", "selective"}};
-  Choice dtype{
+  ChoiceSetting recompute{"recompute",
+                          "what the backward pass recomputes instead of storing it",
+                          {"none", "full", "selective"}};
+  ChoiceSetting dtype{
       "dtype",
       "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
       "(planned, not trained here)",
       {"bf16", "fp16", "fp32", "tf32", "fp8"}};
-  Choice optimizer{"optimizer",
-                   "adamw stores two moments, adafactor the means of their rows and columns",
-                   {"adamw", "adafactor"}};
+  ChoiceSetting optimizer{"optimizer",
+                          "adamw stores two moments, adafactor the means of their rows and columns",
+                          {"adamw", "adafactor"}};
   Flag flash_attention{
       "flash_attention",
       "attention that does not store the scores; by default true in 16 bits on GPUs since 2020",
       false};
   Flag fused_kernels{"fused_kernels", "softmax with mask and scale in one kernel", false};
   // Our own trainers always fuse it.
-  Choice cross_entropy{
+  ChoiceSetting cross_entropy{
       "cross_entropy",
       "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
       "fused makes the gradient in the logits' place",

@@ -228,7 +228,7 @@ static bool is_longer(const std::string& name, const std::string& value) {
   return value != "$" + name && value != "${" + name + "}";
 }
 
-std::map<std::string, std::string> needed_variables(const Slurm& job) {
+std::map<std::string, std::string> needed_variables(const SlurmSettings& job) {
   std::map<std::string, std::string> needed;
   // Variables are expanded in the order of their names: one that comes later is not set yet.
   const auto is_there = [&](const std::string& variable, const std::string& name) {

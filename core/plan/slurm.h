@@ -15,9 +15,9 @@ namespace orch::plan {
 // which SLURM interprets as "no limit".
 std::optional<double> parse_slurm_time(std::string_view text);
 
-// Checks that a string can stand on an #SBATCH line as the given field of plan::Slurm: partition,
-// account, qos, constraint, reservation, hint, gres, time, or one of options. An empty string is
-// valid ("not set"), except as an option. The errors have the given place.
+// Checks that a string can stand on an #SBATCH line as the given field of plan::SlurmSettings:
+// partition, account, qos, constraint, reservation, hint, gres, time, or one of options. An empty
+// string is valid ("not set"), except as an option. The errors have the given place.
 Status check_sbatch_word(std::string_view field, std::string_view value, const std::string& place);
 
 // [A-Za-z_][A-Za-z0-9_]*: a name that a shell can export.
@@ -35,7 +35,7 @@ Status check_environment_value(std::string_view name, std::string_view value, bo
 // Variables that must be set where a job runs, because its environment refers to them: each with
 // the name of a variable that needs it. Those that the job sets itself are excluded; its setup may
 // set any.
-std::map<std::string, std::string> needed_variables(const Slurm& job);
+std::map<std::string, std::string> needed_variables(const SlurmSettings& job);
 // The shell code for the value of such a variable. In a value that extends the variable itself, an
 // unset variable counts as empty.
 std::string expansion(const std::string& name, const std::string& value);

@@ -16,11 +16,11 @@ namespace {
 // How far off an estimate is for a machine that was never measured, for software that was never
 // measured, and for the two together where each was measured but never on the other: standard
 // deviations of the logarithm. Found by leaving whole sources out (core/decisions/calibration.md).
-struct Doubts {
+struct NearnessErrors {
   double machine, stack, apart;
 };
-constexpr Doubts kTimeDoubts{0.2, 0.45, 0.25};
-constexpr Doubts kMemoryDoubts{0.1, 0.1, 0};
+constexpr NearnessErrors kTimeDoubts{0.2, 0.45, 0.25};
+constexpr NearnessErrors kMemoryDoubts{0.1, 0.1, 0};
 
 // The doubt about software on a machine with another GPU than its rows ran on, and for each year
 // between it and the time of the machine. Assumed.
@@ -37,7 +37,7 @@ constexpr double kNewest = 9999;
 
 // If both were fitted, the larger spread counts; what was never measured adds its doubt.
 void set_spread(Constant& spread, const char* name, const Stack& stack, bool apart,
-                const Doubts& doubts) {
+                const NearnessErrors& doubts) {
   const auto found = stack.constants.find(name);
   const auto* own = found == stack.constants.end() ? nullptr : &found->second;
   const bool known = spread.origin.starts_with("fitted:");
@@ -65,7 +65,7 @@ std::string_view chip_of(std::string_view gpu) {
 }
 
 // The sizes of its rows on this kind of GPU; null: no row ran on one.
-const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
+const SeenRanges::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
   const auto& devices = stack.seen.devices;
   if (const auto found = devices.find(gpu); found != devices.end()) return &found->second;
   for (const auto& [device, sizes] : devices)
@@ -73,7 +73,9 @@ const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
   return nullptr;
 }
 
-bool is_here(const OnStack& on) { return contains(on.partition->seen.stacks, on.stack->name); }
+bool is_here(const StackOnPartition& on) {
+  return contains(on.partition->seen.stacks, on.stack->name);
+}
 
 // The years between the time of the machine and that of the software.
 double years_apart(const Partition& machine, const Stack& stack) {
@@ -82,8 +84,8 @@ double years_apart(const Partition& machine, const Stack& stack) {
 }
 
 // All stacks for the run's strategy and engine, tuned or not.
-std::vector<const OnStack*> standing_for(const Run& run) {
-  std::vector<const OnStack*> out;
+std::vector<const StackOnPartition*> standing_for(const Run& run) {
+  std::vector<const StackOnPartition*> out;
   const auto engine = run.text_setting("engine");
   for (const auto& each : run.partition->stacks)
     if (stands_for(*each.stack, run.strategy->name, engine)) out.push_back(&each);
@@ -92,7 +94,7 @@ std::vector<const OnStack*> standing_for(const Run& run) {
 
 }  // namespace
 
-const OnStack* find_stack(const Partition& partition, std::string_view name) {
+const StackOnPartition* find_stack(const Partition& partition, std::string_view name) {
   for (const auto& each : partition.stacks)
     if (each.stack->name == name) return &each;
   return nullptr;
@@ -148,7 +150,8 @@ bool never_together(const Partition& machine, const Stack& stack) {
 
 Status check_stack(const Partition& partition, const std::string& name, const std::string& place) {
   if (partition.stacks.empty() || find_stack(partition, name)) return {};
-  const auto names = mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
+  const auto names =
+      mapped(partition.stacks, [](const StackOnPartition& each) { return each.stack->name; });
   const auto near = nearest(name, names);
   return Error{
       place, fmt::format("no stack is called '{}'", printable(name)),
@@ -157,7 +160,7 @@ Status check_stack(const Partition& partition, const std::string& name, const st
                   near ? fmt::format("did you mean '{}'? ", *near) : "")};
 }
 
-double farness(const Run& run, const OnStack& on) {
+double farness(const Run& run, const StackOnPartition& on) {
   const auto& [stack, machine] = on;
   const double date = kPerYear * years_apart(*machine, *stack);
   if (!stack->fitted()) return std::hypot(date, kTimeDoubts.stack);
@@ -170,45 +173,49 @@ double farness(const Run& run, const OnStack& on) {
                     is_unseen(run, stack->seen, "dtype") ? kUnseenInStack : 0);
 }
 
-std::vector<const OnStack*> stacks_for(const Run& run) {
+std::vector<const StackOnPartition*> stacks_for(const Run& run) {
   if (run.stack != default_stack(run))
     if (const auto* asked = find_stack(*run.partition, run.stack)) return {asked};
   auto out = standing_for(run);
-  std::erase_if(out, [](const OnStack* on) { return !on->stack->tuned; });
+  std::erase_if(out, [](const StackOnPartition* on) { return !on->stack->tuned; });
   return out;
 }
 
-const OnStack* nearest_stack(const Run& run, const std::vector<const OnStack*>& among) {
+const StackOnPartition* nearest_stack(const Run& run,
+                                      const std::vector<const StackOnPartition*>& among) {
   if (among.size() < 2) return among.empty() ? nullptr : among.front();
-  return *std::ranges::min_element(among, {}, [&](const OnStack* on) { return farness(run, *on); });
+  return *std::ranges::min_element(among, {},
+                                   [&](const StackOnPartition* on) { return farness(run, *on); });
 }
 
-const OnStack* stack_of(const Run& run) { return nearest_stack(run, stacks_for(run)); }
+const StackOnPartition* stack_of(const Run& run) { return nearest_stack(run, stacks_for(run)); }
 
 const Partition& priced_at(const Run& run) {
   const auto* found = stack_of(run);
   return found ? *found->partition : run.partition->as_measured();
 }
 
-std::vector<Witness> witnesses(const Run& run, const OnStack& chosen) {
-  std::vector<Witness> out;
+std::vector<OtherMeasuredStack> witnesses(const Run& run, const StackOnPartition& chosen) {
+  std::vector<OtherMeasuredStack> out;
   if (find_stack(*run.partition, run.stack) && run.stack != default_stack(run)) return out;
   auto others = standing_for(run);
-  std::erase_if(others, [&](const OnStack* on) { return on == &chosen || !on->stack->fitted(); });
+  std::erase_if(others,
+                [&](const StackOnPartition* on) { return on == &chosen || !on->stack->fitted(); });
   if (others.empty()) return out;
   const double far = farness(run, chosen);
   const auto add = [&](bool here, const auto& counts) {
     auto among = others;
-    std::erase_if(among, [&](const OnStack* on) { return !counts(*on); });
+    std::erase_if(among, [&](const StackOnPartition* on) { return !counts(*on); });
     const auto* found = nearest_stack(run, among);
-    if (found && std::ranges::none_of(out, [&](const Witness& w) { return w.on == found; }))
+    if (found &&
+        std::ranges::none_of(out, [&](const OtherMeasuredStack& w) { return w.on == found; }))
       out.push_back({found, here, farness(run, *found) < far});
   };
-  const auto beyond = [&](const OnStack& on) {
+  const auto beyond = [&](const StackOnPartition& on) {
     return times_beyond(on.stack->seen.params, run.model.params());
   };
-  add(true, [&](const OnStack& on) { return is_here(on) && beyond(on) <= kSameSizeHere; });
-  add(false, [&](const OnStack& on) { return beyond(on) <= kSameSize; });
+  add(true, [&](const StackOnPartition& on) { return is_here(on) && beyond(on) <= kSameSizeHere; });
+  add(false, [&](const StackOnPartition& on) { return beyond(on) <= kSameSize; });
   return out;
 }
 

@@ -26,7 +26,7 @@ struct Stack {
   // Factors on the partition's constants of the same name; and spreads of its own.
   std::map<std::string, Constant> constants;
   std::map<std::string, std::string> settings;  // its default settings
-  Seen seen;
+  SeenRanges seen;
 
   // True if measured rows determined some of its factors.
   bool fitted() const { return seen.rows > 0; }
@@ -49,7 +49,7 @@ Partition planned_on_stack(const Partition& machine, const StackPtr& stack);
 bool never_together(const Partition& machine, const Stack& stack);
 
 // The partition's stack of this name, or null.
-const OnStack* find_stack(const Partition& partition, std::string_view name);
+const StackOnPartition* find_stack(const Partition& partition, std::string_view name);
 
 // An error with a suggestion where the partition has no stack of this name: the run would be
 // estimated with another one.
@@ -59,30 +59,31 @@ Status check_stack(const Partition& partition, const std::string& name, const st
 // date of its GPU, each as the doubt that it adds to an estimate (core/decisions/calibration.md).
 // Layout and settings do not count: runs of one strategy that differ in these are compared in one
 // stack.
-double farness(const Run& run, const OnStack& on);
+double farness(const Run& run, const StackOnPartition& on);
 
 // The stacks that may estimate a run: the one it names, if its partition knows it; else the tuned
 // ones for its strategy and engine.
-std::vector<const OnStack*> stacks_for(const Run& run);
+std::vector<const StackOnPartition*> stacks_for(const Run& run);
 
-const OnStack* nearest_stack(const Run& run, const std::vector<const OnStack*>& among);
+const StackOnPartition* nearest_stack(const Run& run,
+                                      const std::vector<const StackOnPartition*>& among);
 
 // The nearest of those, which is used for the run's estimate. Null: none is known.
-const OnStack* stack_of(const Run& run);
+const StackOnPartition* stack_of(const Run& run);
 
 // The run's partition on that stack, or the calibrated partition where there is no stack.
 const Partition& priced_at(const Run& run);
 
 // Other software than that of the estimate that was measured near the run, tuned or not.
-struct Witness {
-  const OnStack* on = nullptr;
+struct OtherMeasuredStack {
+  const StackOnPartition* on = nullptr;
   bool here = false;    // on this machine; else on models of this size
   bool nearer = false;  // than the stack of the estimate, which is a tuned one
 };
 
 // The nearest stack measured on this machine and the nearest measured on this model size, where the
 // experiment names no stack.
-std::vector<Witness> witnesses(const Run& run, const OnStack& chosen);
+std::vector<OtherMeasuredStack> witnesses(const Run& run, const StackOnPartition& chosen);
 
 // "2022-03" as years: 2022.17.
 double years_of(std::string_view date);

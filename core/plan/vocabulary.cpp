@@ -7,11 +7,11 @@
 namespace orch::plan {
 namespace {
 
-constexpr Changes kNothing{};
-constexpr Changes kSpeed{true, false, false};
-constexpr Changes kCost{true, true, false};
-constexpr Changes kLoss{false, false, true};
-constexpr Changes kAll{true, true, true};
+constexpr FieldEffect kNothing{};
+constexpr FieldEffect kSpeed{true, false, false};
+constexpr FieldEffect kCost{true, true, false};
+constexpr FieldEffect kLoss{false, false, true};
+constexpr FieldEffect kAll{true, true, true};
 constexpr bool kPlanned = true;
 
 // Accesses a value of a run through a chain of members.

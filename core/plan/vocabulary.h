@@ -9,7 +9,7 @@
 namespace orch::plan {
 
 // What may change if two runs differ in a field: results or only speed.
-struct Changes {
+struct FieldEffect {
   bool speed = false, memory = false, loss = false;
   bool any() const { return speed || memory || loss; }
 };
@@ -20,7 +20,7 @@ struct Term {
   std::string_view head;     // column header: "TP"
   std::string_view meaning;  // "tensor-parallel ranks"
   std::string_view alias;    // its name in tables of measurements: "tp"; empty: the same
-  Changes changes;
+  FieldEffect changes;
   // Reads the field from a run. Null: the field exists only in logs, tables or a strategy's
   // settings. Gives no value where a run has no such field.
   Value (*read)(const Run&) = nullptr;

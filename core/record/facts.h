@@ -13,7 +13,7 @@ namespace orch::record {
 
 // SHA-256 of the files of a run that an executor executes: the job's script (for a local run,
 // run.json, which names the program) and `start`, which starts a framework (empty: there is none).
-struct Sums {
+struct ScriptSums {
   std::string script, start;
 };
 
@@ -26,7 +26,7 @@ struct Submission {
   double time = 0;                // when it was written, seconds since 1970
   bool array = false;             // true: the n-th run is task n; false: there is one run
   std::vector<std::string> runs;  // ids of run folders
-  std::vector<Sums> sums;         // one per run, at the time of submission
+  std::vector<ScriptSums> sums;   // one per run, at the time of submission
   int phase = 1;                  // phase of the run's ramp-up, from 1
   std::string after;              // the submission of the previous phase; empty: none
   std::string job;                // the executor's id; empty: unknown
@@ -85,13 +85,13 @@ struct Attempt {
 };
 
 // The progress of an attempt, and the time since its last sign of life, by the file system's clock.
-struct Progress {
+struct TrainingProgress {
   Measurement measured;
   double age = 0;  // seconds
 };
 
 // The reason of a failure, found in the end of a log or in the trainer's last event.
-struct Confession {
+struct FailureReport {
   Failure failure = Failure::none;
   std::string line;  // the line with the reason, printable
 };

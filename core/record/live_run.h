@@ -20,7 +20,7 @@ struct LiveRun {
 
   // The content of state.json, with the record's state: written when that changes for good (an end,
   // an order to cancel), so that it outlives SLURM's memory.
-  bool heard = true;          // see Verdict; true for states from disk
+  bool heard = true;          // see StateVerdict; true for states from disk
   bool cancel_asked = false;  // by orch cancel; a resume does not undo it, a retry does
   // The submission that orch cancels because it hangs, recorded before the cancellation: the reason
   // stays, however the job then ends. A step beyond the last one shows that the cancellation
@@ -39,7 +39,7 @@ struct LiveRun {
   double estimated_hours() const { return record.estimated ? record.estimated->gpu_hours : 0; }
   double estimated_step() const { return record.estimated ? record.estimated->step_seconds : 0; }
 
-  void take(const Verdict& verdict) {
+  void take(const StateVerdict& verdict) {
     record.state = verdict.state;
     record.failure = verdict.failure;
     record.reason = verdict.reason;
@@ -53,7 +53,7 @@ struct LiveRun {
   }
   // Resets the run as if it had never been submitted; measurements and used hours stay.
   void forget() {
-    take(Verdict{});
+    take(StateVerdict{});
     cancel_asked = false;
     cancelled_hang.reset();
     retries_from = 0;

@@ -11,7 +11,7 @@ namespace {
 // The vocabulary's name of a strategy's parameter.
 std::string field_name(const std::string& param) { return param == "stage" ? "zero_stage" : param; }
 
-std::string group_of(const plan::Item& item) {
+std::string group_of(const plan::EstimateItem& item) {
   if (item.name.find("optimizer") != std::string::npos) return "optimizer";
   if (item.kind == "bubble") return "bubble";
   if (item.kind == "collective" || item.kind == "copy") return "communication";
@@ -25,7 +25,7 @@ bool is_empty(const plan::Value& value) {
 
 }  // namespace
 
-std::vector<Field> fields_of(const plan::Run& run, bool training) {
+std::vector<RecordField> fields_of(const plan::Run& run, bool training) {
   Record out;
   out.fields.reserve(run.settings.size() + plan::vocabulary().size());
   for (std::size_t i = 0; i < run.settings.size(); ++i)

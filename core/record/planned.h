@@ -10,7 +10,7 @@ namespace orch::record {
 
 // The fields of a run, by the vocabulary's names; with `training`, also those of the section
 // training, for comparing losses.
-std::vector<Field> fields_of(const plan::Run& run, bool training);
+std::vector<RecordField> fields_of(const plan::Run& run, bool training);
 
 // An estimate for a record: its items summed by group, its times multiplied by the machine's factor
 // of the day.

@@ -9,40 +9,42 @@ namespace orch::record {
 namespace {
 
 using plan::Estimate;
-using Value = Quantity::Value;
+using QuantityValue = Quantity::Value;
 
 constexpr bool kPlanned = true;
 
-Value just(double value) { return statistics::Interval{value, {}, {}, 1}; }
+QuantityValue just(double value) { return statistics::Interval{value, {}, {}, 1}; }
 // In an estimate, 0 means unknown.
-Value known(double value) { return value > 0 ? just(value) : std::nullopt; }
+QuantityValue known(double value) { return value > 0 ? just(value) : std::nullopt; }
 // For quantities that every estimate has: 0 is a value.
-Value told(double value, const Estimate& e) {
+QuantityValue told(double value, const Estimate& e) {
   return e.step_seconds > 0 ? just(value) : std::nullopt;
 }
-Value maybe(const std::optional<double>& value) { return value ? just(*value) : std::nullopt; }
+QuantityValue maybe(const std::optional<double>& value) {
+  return value ? just(*value) : std::nullopt;
+}
 
-Value ranged(double value, double low, double high) {
+QuantityValue ranged(double value, double low, double high) {
   auto out = known(value);
   if (out && low > 0 && high > 0) out->low = low, out->high = high;
   return out;
 }
 
 // A single convention, so that runs of several frameworks can be compared.
-Value megatron_tflops(const Measurement& measured) {
+QuantityValue megatron_tflops(const Measurement& measured) {
   for (const auto& held : measured.tflops)
     if (held.convention == "megatron") return just(held.value);
   return std::nullopt;
 }
 
-Value days_per_100b_tokens(const Measurement& measured) {
+QuantityValue days_per_100b_tokens(const Measurement& measured) {
   const auto& rate = measured.tokens_per_second;
   if (measured.days_per_100b_tokens || !rate) return maybe(measured.days_per_100b_tokens);
   return just(1e11 / *rate / kDay);
 }
 
 // A quantity that is proportional to the step time has its relative range.
-Value with_step_range(double value, const Estimate& e) {
+QuantityValue with_step_range(double value, const Estimate& e) {
   if (!(e.step_seconds > 0)) return known(value);
   const auto range = e.range_of(value);
   return ranged(value, range.low, range.high);
@@ -116,28 +118,28 @@ std::vector<std::string> measured_names() {
 
 namespace {
 
-Value finite(Value value) {
+QuantityValue finite(QuantityValue value) {
   return value && std::isfinite(value->value) ? std::move(value) : std::nullopt;
 }
 
 }  // namespace
 
-Value measured(const Quantity& quantity, const Measurement& from) {
+QuantityValue measured(const Quantity& quantity, const Measurement& from) {
   if (quantity.measured)
     if (auto value = finite(quantity.measured(from))) return value;
   const auto stated = from.stated.find(quantity.name);
   return stated != from.stated.end() ? finite(just(stated->second)) : std::nullopt;
 }
 
-Value estimated(const Quantity& quantity, const Estimate& from) {
+QuantityValue estimated(const Quantity& quantity, const Estimate& from) {
   return quantity.estimated ? finite(quantity.estimated(from)) : std::nullopt;
 }
 
-Value measured(const Quantity& quantity, const Record& record) {
+QuantityValue measured(const Quantity& quantity, const Record& record) {
   return measured(quantity, record.measured);
 }
 
-Value estimated(const Quantity& quantity, const Record& record) {
+QuantityValue estimated(const Quantity& quantity, const Record& record) {
   return record.estimated ? estimated(quantity, *record.estimated) : std::nullopt;
 }
 
@@ -173,10 +175,10 @@ std::optional<double> tokens_per_step(const Record& record) {
   return *batch * *seq;
 }
 
-Value seconds_per_token(const Record& record) {
+QuantityValue seconds_per_token(const Record& record) {
   const auto& m = record.measured;
   const auto tokens = tokens_per_step(record);
-  Value by_steps;
+  QuantityValue by_steps;
   if (tokens && m.step_seconds && positive(m.step_seconds->value))
     by_steps = m.step_seconds->times(1 / *tokens);
   if (by_steps && by_steps->has_limits()) return by_steps;
@@ -185,7 +187,7 @@ Value seconds_per_token(const Record& record) {
   return by_steps;
 }
 
-Value estimated_seconds_per_token(const Record& record) {
+QuantityValue estimated_seconds_per_token(const Record& record) {
   if (!record.estimated) return std::nullopt;
   const auto& e = *record.estimated;
   const auto tokens = tokens_per_step(record), step = positive(e.step_seconds);

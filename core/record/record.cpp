@@ -80,7 +80,7 @@ std::size_t place_of(std::string_view name) {
 
 void Record::set(std::string_view name, plan::Value value, bool assumed) {
   if (!plan::is_given(value)) {
-    std::erase_if(fields, [&](const Field& held) { return held.name == name; });
+    std::erase_if(fields, [&](const RecordField& held) { return held.name == name; });
     return;
   }
   for (auto& held : fields)
@@ -89,11 +89,11 @@ void Record::set(std::string_view name, plan::Value value, bool assumed) {
       held.assumed = assumed;
       return;
     }
-  const auto comes_before = [](std::size_t place, const Field& held) {
+  const auto comes_before = [](std::size_t place, const RecordField& held) {
     return place < place_of(held.name);
   };
   const auto after = std::upper_bound(fields.begin(), fields.end(), place_of(name), comes_before);
-  fields.insert(after, Field{std::string(name), std::move(value), assumed});
+  fields.insert(after, RecordField{std::string(name), std::move(value), assumed});
 }
 
 bool Record::has_measurement() const {

@@ -16,11 +16,11 @@
 namespace orch::record {
 
 // A known fact about a run, by its name in Lua: tensor_parallel, micro_batch, ...
-struct Field {
+struct RecordField {
   std::string name;
   plan::Value value;     // always given
   bool assumed = false;  // not stated: a habit of the framework or of the source
-  bool operator==(const Field&) const = default;
+  bool operator==(const RecordField&) const = default;
 };
 
 std::string text(const plan::Value& value);  // "true", "8", "0.5", "bf16"; "" for no value
@@ -66,7 +66,7 @@ struct Tflops {
 };
 
 // A node or rank that is slower, or uses more memory, than the others.
-struct OddNode {
+struct OutlierNode {
   std::string name;  // its name in the log
   double value = 0, typical = 0;
   std::string what;  // "seconds per step", "peak memory"
@@ -77,10 +77,10 @@ struct Measurement {
   std::optional<statistics::Interval> step_seconds;
   std::string step_seconds_from;  // the origin if it is not the median of steps: "512 samples /
                                   // 3.663 samples per second (train_samples_per_second)"
-  statistics::Window window;
-  std::vector<statistics::OddStep> odd_steps;
+  statistics::StepWindow window;
+  std::vector<statistics::OutlierStep> odd_steps;
   std::size_t odd_step_count = 0;
-  std::vector<OddNode> odd_nodes;
+  std::vector<OutlierNode> odd_nodes;
   std::optional<double> tokens_per_second, days_per_100b_tokens;
   std::optional<double> samples_per_second;  // as the source states it
   std::vector<Tflops> tflops;                // one per convention, the stated ones first
@@ -101,8 +101,8 @@ struct Measurement {
   std::vector<StepPoint> gpu_watts;   // power of a GPU, mean over GPUs
   std::vector<std::int64_t> resumes;  // steps at which the run resumed
   std::vector<Spike> spikes;
-  std::vector<plan::Item> time_items;    // seconds per step
-  std::vector<plan::Item> memory_items;  // bytes per rank; not in records' JSON
+  std::vector<plan::EstimateItem> time_items;    // seconds per step
+  std::vector<plan::EstimateItem> memory_items;  // bytes per rank; not in records' JSON
   // Quantities (quantities.h) that the source states and that have no member, by name.
   std::map<std::string, double, std::less<>> stated;
 
@@ -123,11 +123,12 @@ struct Record {
   std::string id;      // a run's id, a row's id, or "file.out#2"
   std::string source;  // the experiment, the table's source, or the log's name
   std::string table;
-  std::vector<Field> fields;  // in the order of field_names()
+  std::vector<RecordField> fields;  // in the order of field_names()
   // Other settings that the program printed, by its names for them.
   std::vector<std::pair<std::string, std::string>> arguments;
   Origin origin;
-  State state = State::planned;  // finished, failed, running (a log without an end), stopped, ...
+  RunState state =
+      RunState::planned;  // finished, failed, running (a log without an end), stopped, ...
   Failure failure = Failure::none;
   std::string reason;  // the text that shows the state, printable
   Measurement measured;

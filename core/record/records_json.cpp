@@ -13,7 +13,7 @@
 #include "core/record/quantities.h"
 
 // Writing and reading use one list of members for each struct: members(io, held) calls io(name,
-// member) for each, where io is a Writer or a Reader.
+// member) for each, where io is a RecordWriter or a RecordReader.
 namespace orch::record {
 namespace {
 
@@ -30,13 +30,13 @@ void each(auto& io, const char* name, auto& member, auto&&... others) {
   if constexpr (sizeof...(others) > 0) each(io, others...);
 }
 
-void members(auto& io, Is<plan::Item> auto& item) {
+void members(auto& io, Is<plan::EstimateItem> auto& item) {
   each(io, "name", item.name, "group", item.kind, "seconds", item.amount);
 }
-void members(auto& io, Is<statistics::OddStep> auto& step) {
+void members(auto& io, Is<statistics::OutlierStep> auto& step) {
   each(io, "step", step.step, "seconds", step.seconds, "factor", step.factor);
 }
-void members(auto& io, Is<OddNode> auto& node) {
+void members(auto& io, Is<OutlierNode> auto& node) {
   each(io, "name", node.name, "value", node.value, "typical", node.typical, "what", node.what);
 }
 void members(auto& io, Is<Spike> auto& spike) {
@@ -49,7 +49,7 @@ void members(auto& io, Is<Tflops> auto& tflops) {
 void members(auto& io, Is<Doubt> auto& doubt) {
   each(io, "kind", doubt.kind, "field", doubt.field, "reason", doubt.reason);
 }
-void members(auto& io, Is<statistics::Window> auto& window) {
+void members(auto& io, Is<statistics::StepWindow> auto& window) {
   each(io, "first", window.first, "last", window.last, "used", window.used, "warmup", window.warmup,
        "rule", window.rule);
 }
@@ -86,7 +86,7 @@ void members(auto& io, Is<plan::Estimate> auto& estimated) {
 }
 
 // Leaves out unknown values, unless all are requested; JSON cannot represent NaN.
-struct Writer {
+struct RecordWriter {
   Json& to;
   bool all = false;
 
@@ -99,7 +99,7 @@ struct Writer {
   void operator()(const char* name, const std::optional<double>& value) {
     if (value && std::isfinite(*value)) to[name] = *value;
   }
-  void operator()(const char* name, plan::Fit fit) { to[name] = plan::name(fit); }
+  void operator()(const char* name, plan::MemoryFit fit) { to[name] = plan::name(fit); }
   template <std::integral T>
   void operator()(const char* name, T count) {
     if (all || count != 0) to[name] = count;
@@ -114,11 +114,11 @@ struct Writer {
                   const std::vector<std::pair<std::string, std::string>>& versions) {
     for (const auto& [program, version] : versions) to[name][program] = version;
   }
-  void operator()(const char* name, const statistics::Window& window) {
+  void operator()(const char* name, const statistics::StepWindow& window) {
     if (!window.rule.empty()) to[name] = json_of(window);
   }
   void step(const std::optional<statistics::Interval>& step) {
-    Writer whole{to, true};
+    RecordWriter whole{to, true};
     if (step) members(whole, *step);
   }
 
@@ -126,7 +126,7 @@ struct Writer {
   template <class T>
   static Json json_of(const T& item) {
     Json out;
-    Writer whole{out, true};
+    RecordWriter whole{out, true};
     if constexpr (Is<T, LossPoint>)
       out = Json::array({item.step, item.tokens, item.loss});
     else if constexpr (Is<T, StepPoint>)
@@ -140,7 +140,7 @@ struct Writer {
 };
 
 // Leaves members unchanged that are missing in the document.
-struct Reader {
+struct RecordReader {
   const Json& from;
 
   template <class T>
@@ -164,7 +164,7 @@ struct Reader {
   static void read(const Json& json, std::optional<double>& to) {
     if (json.is_number()) to = json.get<double>();
   }
-  static void read(const Json& json, plan::Fit& to) {
+  static void read(const Json& json, plan::MemoryFit& to) {
     if (json.is_string()) to = plan::parse_fit(json.get<std::string>()).value_or(to);
   }
   static void read(const Json& json, bool& to) { to = json.is_boolean() && json.get<bool>(); }
@@ -206,7 +206,7 @@ struct Reader {
   template <class T>
   requires std::is_aggregate_v<T>
   static void read(const Json& json, T& to) {
-    Reader reader{json};
+    RecordReader reader{json};
     if (json.is_object()) members(reader, to);
   }
 };
@@ -218,7 +218,7 @@ void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& valu
 
 Json json_of(const Record& record) {
   Json out = {{"id", record.id}, {"source", record.source}};
-  Writer io{out};
+  RecordWriter io{out};
   io("table", record.table);
   out["state"] = name(record.state);
   if (record.failure != Failure::none) out["failure"] = name(record.failure);
@@ -233,10 +233,10 @@ Json json_of(const Record& record) {
     auto& arguments = out["arguments"] = Json::object();
     for (const auto& [name, value] : record.arguments) arguments[name] = value;
   }
-  Writer measurement{out["measured"] = Json::object()};
+  RecordWriter measurement{out["measured"] = Json::object()};
   members(measurement, record.measured);
   if (record.estimated) {
-    Writer estimate{out["estimated"] = Json::object()};
+    RecordWriter estimate{out["estimated"] = Json::object()};
     members(estimate, *record.estimated);
   }
   // Derived quantities are written too, for readers that cannot compute them.
@@ -247,7 +247,7 @@ Json json_of(const Record& record) {
   io("not_estimated", record.not_estimated);
   io("doubts", record.doubts);
   io("notes", record.notes);
-  Writer origin{out["origin"] = Json{{"kind", record.origin.kind}}};
+  RecordWriter origin{out["origin"] = Json{{"kind", record.origin.kind}}};
   members(origin, record.origin);
   return out;
 }
@@ -256,7 +256,7 @@ void read_fields(const Json& from, Record& record) {
   static const std::set<std::string> kOthers{
       "id", "source", "table", "state", "failure", "reason", "not_estimated", "notes", "assumed"};
   std::vector<std::string> names;
-  Reader{from}("assumed", names);
+  RecordReader{from}("assumed", names);
   const std::set<std::string> assumed(names.begin(), names.end());
   for (const auto& [name, json] : from.items())
     if (json.is_primitive() && !json.is_null() && !kOthers.contains(name))
@@ -266,7 +266,7 @@ void read_fields(const Json& from, Record& record) {
 Record record_of(const Json& from) {
   Record out;
   std::string state, failure;
-  Reader io{from};
+  RecordReader io{from};
   io("id", out.id);
   io("source", out.source);
   io("table", out.table);
@@ -278,7 +278,7 @@ Record record_of(const Json& from) {
   io("doubts", out.doubts);
   io("measured", out.measured);
   io("origin", out.origin);
-  out.state = parse_state(state).value_or(State::planned);
+  out.state = parse_state(state).value_or(RunState::planned);
   out.failure = parse_failure(failure).value_or(Failure::none);
   read_fields(from, out);
   if (const auto held = from.find("arguments"); held != from.end() && held->is_object())
@@ -289,7 +289,7 @@ Record record_of(const Json& from) {
   for (const auto& quantity : quantities()) {
     std::optional<double> stated;
     if (!quantity.measured)
-      Reader{from.value("measured", Json::object())}(quantity.name.data(), stated);
+      RecordReader{from.value("measured", Json::object())}(quantity.name.data(), stated);
     if (stated) out.measured.stated.emplace(quantity.name, *stated);
   }
   return out;
@@ -310,7 +310,7 @@ Result<std::vector<Record>> parse_records_json(const std::string& text, const st
   if (!json.is_object() || !json.contains("records") || !json["records"].is_array())
     return Error{place, "has no records", "orch ingest --format json makes such a file"};
   std::int64_t schema = 0;
-  Reader{json}("schema", schema);
+  RecordReader{json}("schema", schema);
   if (schema != kRecordsSchema)
     return Error{place, "was written by another version of orch", "ingest the logs again"};
   std::vector<Record> out;

@@ -5,7 +5,7 @@
 
 namespace orch::record {
 
-enum class State {
+enum class RunState {
   planned,  // not submitted
   pending,  // submitted, waiting
   running,
@@ -35,13 +35,13 @@ enum class Failure {
 };
 
 // True if it has ended, and will not continue by itself.
-inline bool is_final(State state) {
-  return state == State::finished || state == State::failed || state == State::cancelled;
+inline bool is_final(RunState state) {
+  return state == RunState::finished || state == RunState::failed || state == RunState::cancelled;
 }
 
-std::string_view name(State state);
+std::string_view name(RunState state);
 std::string_view name(Failure failure);
-std::optional<State> parse_state(std::string_view text);
+std::optional<RunState> parse_state(std::string_view text);
 std::optional<Failure> parse_failure(std::string_view text);
 
 // True if the same run may succeed when it is submitted again unchanged.

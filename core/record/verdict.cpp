@@ -68,7 +68,7 @@ std::string pending_reason(const std::string& word) {
   return printable(word);
 }
 
-std::optional<Verdict> hang(const Evidence& evidence) {
+std::optional<StateVerdict> hang(const Evidence& evidence) {
   const auto& progress = evidence.progress;
   double step = evidence.step_seconds;
   if (progress) {
@@ -76,103 +76,109 @@ std::optional<Verdict> hang(const Evidence& evidence) {
     if (measured.step_seconds) step = std::max(step, measured.step_seconds->value);
     const double limit = std::max(evidence.hang_seconds, kHangSteps * step);
     if (progress->age <= limit) return std::nullopt;
-    return Verdict{State::running, Failure::hang,
-                   fmt::format("no step for {}, since step {}", format_seconds(progress->age),
-                               measured.steps)};
+    return StateVerdict{RunState::running, Failure::hang,
+                        fmt::format("no step for {}, since step {}", format_seconds(progress->age),
+                                    measured.steps)};
   }
   // Start-up, data and the first collectives come before the first step.
   const double limit = std::max(3 * evidence.hang_seconds, kHangSteps * step);
   if (!evidence.job || evidence.job->elapsed_seconds <= limit) return std::nullopt;
-  return Verdict{
-      State::running, Failure::hang,
+  return StateVerdict{
+      RunState::running, Failure::hang,
       fmt::format("no first step after {}", format_seconds(evidence.job->elapsed_seconds))};
 }
 
-Verdict running(const Evidence& evidence) {
+StateVerdict running(const Evidence& evidence) {
   if (evidence.job && evidence.job->state == "SUSPENDED")
-    return {State::running, Failure::none, "suspended"};
-  return hang(evidence).value_or(Verdict{State::running, Failure::none, ""});
+    return {RunState::running, Failure::none, "suspended"};
+  return hang(evidence).value_or(StateVerdict{RunState::running, Failure::none, ""});
 }
 
 // The meaning of the scheduler's final state by itself.
-std::optional<Verdict> final_word(const JobFact& job) {
+std::optional<StateVerdict> final_word(const JobFact& job) {
   const auto& state = job.state;
   if (job.out_of_memory || state == "OUT_OF_MEMORY")
-    return Verdict{State::failed, Failure::host_memory, "killed: out of memory on the host"};
+    return StateVerdict{RunState::failed, Failure::host_memory,
+                        "killed: out of memory on the host"};
   if (state == "TIMEOUT")
-    return Verdict{State::failed, Failure::timeout, "the time limit ended it"};
-  if (state == "PREEMPTED") return Verdict{State::failed, Failure::preempted, "preempted"};
+    return StateVerdict{RunState::failed, Failure::timeout, "the time limit ended it"};
+  if (state == "PREEMPTED") return StateVerdict{RunState::failed, Failure::preempted, "preempted"};
   if (contains({"NODE_FAIL", "BOOT_FAIL"}, state))
-    return Verdict{State::failed, Failure::node, "a node failed: " + printable(job.nodes)};
+    return StateVerdict{RunState::failed, Failure::node, "a node failed: " + printable(job.nodes)};
   if (state == "DEADLINE")
-    return Verdict{State::failed, Failure::refused, "could not start before its deadline"};
-  if (state == "REVOKED") return Verdict{State::failed, Failure::lost, "moved to another cluster"};
+    return StateVerdict{RunState::failed, Failure::refused, "could not start before its deadline"};
+  if (state == "REVOKED")
+    return StateVerdict{RunState::failed, Failure::lost, "moved to another cluster"};
   return std::nullopt;
 }
 
-std::optional<Verdict> confessed(const Evidence& evidence) {
+std::optional<StateVerdict> confessed(const Evidence& evidence) {
   if (!evidence.confession) return std::nullopt;
   const auto [failure, line] = evidence.confession();
   if (failure == Failure::none) return std::nullopt;
-  return Verdict{State::failed, failure, line};
+  return StateVerdict{RunState::failed, failure, line};
 }
 
 // A program that exits at once will do so again: not retried.
-Verdict left(const Evidence& evidence) {
+StateVerdict left(const Evidence& evidence) {
   const auto step = evidence.progress ? evidence.progress->measured.steps : 0;
-  if (evidence.steps > 0 && step >= evidence.steps) return {State::finished, Failure::none, ""};
+  if (evidence.steps > 0 && step >= evidence.steps) return {RunState::finished, Failure::none, ""};
   if (const auto verdict = confessed(evidence)) return *verdict;
-  return {State::failed, Failure::early_exit,
+  return {RunState::failed, Failure::early_exit,
           fmt::format("exited with code 0 after {} of {} steps; a trainer that is done writes the "
                       "file 'finished' in the folder of its attempt",
                       step, evidence.steps)};
 }
 
-Verdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
+StateVerdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
   const auto* job = evidence.job;
   const auto message = printable(attempt.message);
   // Also if it had stopped and was waiting in the queue to continue.
-  if (job && job->state == "CANCELLED") return {State::cancelled, Failure::none, "scancel"};
-  if (attempt.state == "bad_nodes") return {State::failed, Failure::node, "bad nodes: " + message};
-  if (attempt.state == "stopped") return {State::stopped, Failure::none, message};
+  if (job && job->state == "CANCELLED") return {RunState::cancelled, Failure::none, "scancel"};
+  if (attempt.state == "bad_nodes")
+    return {RunState::failed, Failure::node, "bad nodes: " + message};
+  if (attempt.state == "stopped") return {RunState::stopped, Failure::none, message};
   if (const auto verdict = job ? final_word(*job) : std::nullopt) return *verdict;
   if (attempt.state == "left") return left(evidence);
-  if (attempt.state == "cancelled") return {State::failed, Failure::lost, message};
+  if (attempt.state == "cancelled") return {RunState::failed, Failure::lost, message};
   if (const auto verdict = confessed(evidence)) return *verdict;
-  return {State::failed, Failure::bad_exit, message};
+  return {RunState::failed, Failure::bad_exit, message};
 }
 
-Verdict silent_end(const Evidence& evidence, const JobFact& job) {
+StateVerdict silent_end(const Evidence& evidence, const JobFact& job) {
   if (const auto verdict = final_word(job)) return *verdict;
   if (job.state == "CANCELLED") {
     if (job.reason.starts_with("Dependency"))
-      return {State::cancelled, Failure::none, "the phase before failed"};
-    return {State::cancelled, Failure::none, "scancel"};
+      return {RunState::cancelled, Failure::none, "the phase before failed"};
+    return {RunState::cancelled, Failure::none, "scancel"};
   }
   // Not retried automatically: a training that is done but could not report it would be repeated.
   if (job.state == "COMPLETED")
-    return {State::failed, Failure::bad_exit,
+    return {RunState::failed, Failure::bad_exit,
             "completed according to SLURM, but the run folder does not say how it ended", false};
   if (const auto verdict = confessed(evidence)) return *verdict;
   const auto code = job.exit_code.value_or(1);
-  if (code == kBadNodes) return {State::failed, Failure::node, "bad nodes", false};
-  if (code == kStopped) return {State::stopped, Failure::none, "", false};
+  if (code == kBadNodes) return {RunState::failed, Failure::node, "bad nodes", false};
+  if (code == kStopped) return {RunState::stopped, Failure::none, "", false};
   if (code == kLeft)
-    return {State::failed, Failure::early_exit, "the trainer exited with code 0 too early", false};
-  return {State::failed, Failure::bad_exit, fmt::format("the job exited with code {}", code),
+    return {RunState::failed, Failure::early_exit, "the trainer exited with code 0 too early",
+            false};
+  return {RunState::failed, Failure::bad_exit, fmt::format("the job exited with code {}", code),
           false};
 }
 
-Verdict without_answer(const Attempt* last) {
-  if (last) return {State::running, Failure::none, "the scheduler does not answer"};
-  return {State::pending, Failure::none, "the scheduler does not answer"};
+StateVerdict without_answer(const Attempt* last) {
+  if (last) return {RunState::running, Failure::none, "the scheduler does not answer"};
+  return {RunState::pending, Failure::none, "the scheduler does not answer"};
 }
 
 }  // namespace
 
-std::string_view name(State state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view name(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
 std::string_view name(Failure failure) { return kFailures[static_cast<std::size_t>(failure)]; }
-std::optional<State> parse_state(std::string_view text) { return enum_of<State>(kStates, text); }
+std::optional<RunState> parse_state(std::string_view text) {
+  return enum_of<RunState>(kStates, text);
+}
 std::optional<Failure> parse_failure(std::string_view text) {
   return enum_of<Failure>(kFailures, text);
 }
@@ -190,34 +196,34 @@ bool is_transient(Failure failure) {
   }
 }
 
-Verdict judge(const Evidence& evidence) {
+StateVerdict judge(const Evidence& evidence) {
   const Attempt* last = evidence.attempts.empty() ? nullptr : evidence.attempts.back();
   // Not only the last one: SLURM may start a job once more after its end.
   if (std::any_of(evidence.attempts.begin(), evidence.attempts.end(),
                   [](const Attempt* attempt) { return attempt->state == "finished"; }))
-    return {State::finished, Failure::none, ""};
+    return {RunState::finished, Failure::none, ""};
   const bool ended = last && last->state != "running";
   if (!evidence.submission) {
     if (!last) return {};
     return ended ? ended_attempt(evidence, *last)
-                 : Verdict{State::running, Failure::none, "submitted by hand"};
+                 : StateVerdict{RunState::running, Failure::none, "submitted by hand"};
   }
   if (!evidence.submission->refused.empty())
-    return {State::failed, Failure::refused, printable(evidence.submission->refused)};
+    return {RunState::failed, Failure::refused, printable(evidence.submission->refused)};
   if (const auto* job = evidence.job) {
-    if (waits(*job)) return {State::pending, Failure::none, pending_reason(job->reason)};
+    if (waits(*job)) return {RunState::pending, Failure::none, pending_reason(job->reason)};
     if (runs(*job)) return running(evidence);
     return ended ? ended_attempt(evidence, *last) : silent_end(evidence, *job);
   }
   if (ended && !evidence.executor_answered)
-    return {State::running, Failure::none, "the scheduler does not answer"};
+    return {RunState::running, Failure::none, "the scheduler does not answer"};
   if (ended) return ended_attempt(evidence, *last);
   if (!evidence.executor_answered) return without_answer(last);
   if (last)
-    return {State::failed, Failure::lost,
+    return {RunState::failed, Failure::lost,
             "the scheduler no longer knows the job, and it did not record how it ended", false};
-  return {State::failed, Failure::lost, "the scheduler does not know the job, and it never started",
-          false};
+  return {RunState::failed, Failure::lost,
+          "the scheduler does not know the job, and it never started", false};
 }
 
 }  // namespace orch::record

@@ -101,11 +101,11 @@ template <class Row>
 class Columns {
  public:
   explicit Columns(std::vector<Row> rows)
-      : held_(std::make_shared<Held>(Held{std::move(rows), {}})) {
+      : held_(std::make_shared<RowStore>(RowStore{std::move(rows), {}})) {
     for (const auto& row : held_->own) held_->rows.push_back(&row);
   }
   explicit Columns(std::vector<const Row*> rows)
-      : held_(std::make_shared<Held>(Held{{}, std::move(rows)})) {}
+      : held_(std::make_shared<RowStore>(RowStore{{}, std::move(rows)})) {}
 
   template <class Read>  // makes a cell's content from a const Row&
   Column& add(std::string name, std::string title, int rank, Read read) {
@@ -137,11 +137,11 @@ class Columns {
   }
 
  private:
-  struct Held {
+  struct RowStore {
     std::vector<Row> own;
     std::vector<const Row*> rows;
   };
-  std::shared_ptr<Held> held_;
+  std::shared_ptr<RowStore> held_;
   std::vector<Column> all_;
 };
 
@@ -152,7 +152,7 @@ using Print = std::function<void(const std::string&)>;
 Table for_programs(Table table);
 Table for_people(Table table);
 // A table of strings, the first row is the header; for people only.
-Table table_of(std::string title, Rows rows);
+Table table_of(std::string title, TextRows rows);
 
 // For people: for a terminal or, if the screen asks for it, as Markdown.
 std::string text(const Answer& answer, const Screen& screen);

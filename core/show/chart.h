@@ -70,7 +70,7 @@ struct Chart {
   std::string finding = {}, note = {};  // sentence above, and sentence below
   std::vector<Panel> panels = {};
   std::vector<Sample> legend = {};
-  Rows data = {};  // the numbers as strings; the first row is the header
+  TextRows data = {};  // the numbers as strings; the first row is the header
 
   // Alternative charts: for each question the answer that selects one.
   std::vector<std::string> questions = {};

@@ -11,7 +11,7 @@ namespace orch::show {
 namespace {
 
 // A column with its cells, the title first.
-struct Filled {
+struct TextCell {
   const Column* column = nullptr;
   std::vector<std::string> texts;
 
@@ -43,16 +43,16 @@ std::string same_in_all(const Column& column, std::size_t rows) {
 }
 
 // The columns for people that are not empty; shared values are returned in a list instead.
-std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& rows,
-                           std::vector<std::string>& told) {
-  std::vector<Filled> out;
+std::vector<TextCell> filled(const Table& table, const std::vector<std::size_t>& rows,
+                             std::vector<std::string>& told) {
+  std::vector<TextCell> out;
   for (const auto& column : table.columns) {
     if (column.title.empty()) continue;
     if (auto same = same_in_all(column, table.rows); !same.empty()) {
       told.push_back(printable(same));
       continue;
     }
-    Filled each{&column, {column.title}};
+    TextCell each{&column, {column.title}};
     for (const auto row : rows) each.texts.push_back(printable(column.cell(row).text));
     if (!each.is_blank()) out.push_back(std::move(each));
   }
@@ -61,8 +61,8 @@ std::vector<Filled> filled(const Table& table, const std::vector<std::size_t>& r
 
 // Drops columns until the screen has room, where a column that can be cut gets two fifths of the
 // width.
-void leave_out(std::vector<Filled>& columns, const Screen& screen) {
-  const auto rank = [](const Filled& filled) { return filled.column->rank; };
+void leave_out(std::vector<TextCell>& columns, const Screen& screen) {
+  const auto rank = [](const TextCell& filled) { return filled.column->rank; };
   const auto width = [&] {
     std::size_t sum = 0;
     for (const auto& each : columns) {
@@ -79,14 +79,14 @@ void leave_out(std::vector<Filled>& columns, const Screen& screen) {
   }
 }
 
-Rows rows_of(std::vector<Filled> columns) {
-  Rows rows(columns.empty() ? 0 : columns[0].texts.size());
+TextRows rows_of(std::vector<TextCell> columns) {
+  TextRows rows(columns.empty() ? 0 : columns[0].texts.size());
   for (auto& column : columns)
     for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(column.texts[r]));
   return rows;
 }
 
-void shorten(std::vector<Filled>& columns, const Screen& screen) {
+void shorten(std::vector<TextCell>& columns, const Screen& screen) {
   const auto width = width_of(rows_of(columns));
   if (screen.width == 0 || width <= screen.width) return;
   for (auto& each : columns) {
@@ -98,11 +98,11 @@ void shorten(std::vector<Filled>& columns, const Screen& screen) {
 }
 
 // "no room here for: TP, PP (--format md has all columns)".
-std::string left_out_text(const Rows& all, const std::vector<Filled>& shown) {
+std::string left_out_text(const TextRows& all, const std::vector<TextCell>& shown) {
   std::vector<std::string> missing;
   for (const auto& title : all.front())
     if (std::ranges::none_of(shown,
-                             [&](const Filled& each) { return each.column->title == title; }))
+                             [&](const TextCell& each) { return each.column->title == title; }))
       missing.push_back(title);
   return missing.empty()
              ? ""
@@ -187,10 +187,10 @@ Table for_people(Table table) {
   return table;
 }
 
-Table table_of(std::string title, Rows rows) {
+Table table_of(std::string title, TextRows rows) {
   Table out{{}, std::move(title)};
   if (rows.empty()) return out;
-  const auto held = std::make_shared<const Rows>(std::move(rows));
+  const auto held = std::make_shared<const TextRows>(std::move(rows));
   out.rows = held->size() - 1;
   for (std::size_t c = 0; c < held->front().size(); ++c) {
     const auto& head = held->front()[c];

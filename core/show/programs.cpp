@@ -63,9 +63,9 @@ std::string dumped(const Json& json, std::size_t columns) {
 }
 
 // An object that is printed while it is made: its lists may be longer than memory allows.
-class Document {
+class JsonDocument {
  public:
-  explicit Document(const Print& print) : print_(print) {}
+  explicit JsonDocument(const Print& print) : print_(print) {}
 
   void add(const std::string& name, const Json& value) { text_ += begin(name) + dumped(value, 2); }
   template <class Item>  // called with a std::size_t, returns Json
@@ -130,7 +130,7 @@ void print_csv(const Answer& answer, const Print& print) {
 }
 
 void print_json(const Answer& answer, const Print& print) {
-  Document document(print);
+  JsonDocument document(print);
   document.add("schema", 1);
   if (!answer.name.empty()) document.add("name", answer.name);
   std::vector<const Finding*> findings;

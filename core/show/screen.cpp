@@ -16,7 +16,7 @@ bool is_number(std::string_view text) {
 }
 
 // A column is numeric if all its cells below the header are.
-std::vector<bool> numeric_columns(const Rows& rows) {
+std::vector<bool> numeric_columns(const TextRows& rows) {
   std::vector<bool> numeric(rows.front().size(), rows.size() > 1);
   for (std::size_t i = 1; i < rows.size(); ++i)
     for (std::size_t c = 0; c < numeric.size(); ++c)
@@ -24,7 +24,7 @@ std::vector<bool> numeric_columns(const Rows& rows) {
   return numeric;
 }
 
-std::vector<std::size_t> widths(const Rows& rows) {
+std::vector<std::size_t> widths(const TextRows& rows) {
   std::vector<std::size_t> width(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t c = 0; c < width.size(); ++c)
@@ -65,7 +65,7 @@ std::size_t text_start(const std::string& line) {
   return gap == std::string::npos ? 0 : std::min(gap + 2, line.size());
 }
 
-std::string markdown(const Rows& rows) {
+std::string markdown(const TextRows& rows) {
   const auto numeric = numeric_columns(rows);
   std::string out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -82,7 +82,7 @@ std::string markdown(const Rows& rows) {
 
 }  // namespace
 
-Rows without_plain(Rows rows, const std::string& title, const std::string& word) {
+TextRows without_plain(TextRows rows, const std::string& title, const std::string& word) {
   const auto found = std::find(rows.front().begin(), rows.front().end(), title);
   const auto column = found - rows.front().begin();
   const bool is_plain = std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
@@ -116,7 +116,7 @@ std::string heading(std::string_view title, const Screen& screen) {
   return paint(title, "1", screen) + "\n";
 }
 
-std::string titled(std::string_view title, const Rows& rows, const Screen& screen) {
+std::string titled(std::string_view title, const TextRows& rows, const Screen& screen) {
   return "\n" + heading(title, screen) + grid(rows, screen);
 }
 
@@ -155,7 +155,7 @@ std::string wrap(std::string_view text, const Screen& screen) {
   return out;
 }
 
-std::string grid(const Rows& rows, const Screen& screen) {
+std::string grid(const TextRows& rows, const Screen& screen) {
   if (rows.empty()) return "";
   if (screen.markdown) return markdown(rows);
   const auto numeric = numeric_columns(rows);
@@ -179,7 +179,7 @@ std::string grid(const Rows& rows, const Screen& screen) {
   return out;
 }
 
-std::size_t width_of(const Rows& rows) {
+std::size_t width_of(const TextRows& rows) {
   std::size_t widest = 0;
   const auto text = grid(rows, {});
   for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));

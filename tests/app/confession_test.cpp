@@ -9,12 +9,12 @@ using record::Failure;
 namespace {
 
 // For one attempt; the patterns are read once.
-record::Confession read_confession(const fs::path& attempt_folder) {
+record::FailureReport read_confession(const fs::path& attempt_folder) {
   static app::RunLogs logs;
   return logs.confession(attempt_folder);
 }
 
-record::Confession confession_of(const std::string& log, const std::string& events = "") {
+record::FailureReport confession_of(const std::string& log, const std::string& events = "") {
   const Desk desk;
   desk.file("stdout.log", log);
   desk.file("events.jsonl", events);

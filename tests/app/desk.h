@@ -10,7 +10,7 @@
 #include "tests/test.h"
 
 // The result of a verb: all output to its console.
-struct Said {
+struct CommandOutput {
   orch::app::Exit exit = orch::app::Exit::ok;
   std::string out;    // the answer
   std::string notes;  // additional information, with the errors at the end
@@ -30,7 +30,7 @@ inline std::string finding(const nlohmann::json& answer, std::string_view kind) 
 
 // A place in which verbs run without a process: orch as shipped in this clone, no user's files, no
 // program on the PATH.
-class Desk : public Place {
+class Desk : public TestFolder {
  public:
   Desk() {
     ::setenv("ORCH_HOME", ORCH_SOURCE_DIR, 1);
@@ -44,7 +44,7 @@ class Desk : public Place {
   bool yes = true;  // the answer to all questions
 
   template <class Run, class Arguments>
-  Said operator()(Run run, const Arguments& arguments) const {
+  CommandOutput operator()(Run run, const Arguments& arguments) const {
     Heard console;
     console.yes = yes;
     const auto end = [&](const orch::app::Ending& ending) {
@@ -73,7 +73,7 @@ class Desk : public Place {
       said.asked.push_back(question);
       return yes;
     }
-    Said said;
+    CommandOutput said;
     bool yes = true;
   };
 };

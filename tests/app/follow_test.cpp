@@ -8,7 +8,7 @@ using app::Exit;
 namespace {
 
 // Runs that were never submitted, with attempts made by hand.
-class Bench : public Desk {
+class FollowBench : public Desk {
  public:
   // Plans that many runs below runs/NAME.
   std::vector<std::string> planned(const std::string& name, int count) const {
@@ -60,7 +60,8 @@ return experiment {{ name = "{}", model = "gpt-1.3b",
     return out;
   }
 
-  Said status(std::vector<std::string> targets = {}, const std::string& format = "table") const {
+  CommandOutput status(std::vector<std::string> targets = {},
+                       const std::string& format = "table") const {
     return (*this)(app::status_command, of(std::move(targets), format));
   }
 };
@@ -68,7 +69,7 @@ return experiment {{ name = "{}", model = "gpt-1.3b",
 }  // namespace
 
 TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto none = bench.status();
   CHECK(none.exit == Exit::error);
   CHECK(none.notes_have("no runs"));
@@ -124,7 +125,7 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
 }
 
 TEST_CASE("several experiments are one document, and words find them", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   bench.planned("first", 6);
   const auto ids = bench.planned("second", 2);
   bench.attempt("second/" + ids[0], 1, "finished");
@@ -145,7 +146,7 @@ TEST_CASE("several experiments are one document, and words find them", "[app][fo
 }
 
 TEST_CASE("an experiment is found by its file too", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   bench.planned("first", 2);
   bench.planned("second", 1);
   const auto first = bench.status({(bench.root() / "first.lua").string()});
@@ -162,7 +163,7 @@ TEST_CASE("an experiment is found by its file too", "[app][follow]") {
 
 TEST_CASE("a damaged run.json is named by orch run, whether its run was started or not",
           "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto ids = bench.planned("first", 2);
   app::RunArguments run;
   run.plan.options.runs = bench.runs();
@@ -179,7 +180,7 @@ TEST_CASE("a damaged run.json is named by orch run, whether its run was started 
 }
 
 TEST_CASE("of many runs the first are shown, no wider than the screen", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto ids = bench.planned("many", 60);
   bench.attempt("many/" + ids[0], 1, "failed", "a task left with exit code 3");
   CHECK(bench.status().has("… and 40 more (--top 0 shows all)"));
@@ -198,7 +199,7 @@ TEST_CASE("of many runs the first are shown, no wider than the screen", "[app][f
 }
 
 TEST_CASE("the log of a run: its end, one rank, one attempt", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto ids = bench.planned("one", 2);
   const auto logs = [&](const std::string& run, int attempt, double lines, int rank = -1) {
     return bench(app::logs_command,
@@ -229,7 +230,7 @@ TEST_CASE("the log of a run: its end, one rank, one attempt", "[app][follow]") {
 }
 
 TEST_CASE("what is not under way is neither cancelled, resumed nor watched", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto ids = bench.planned("idle", 2);
   bench.attempt("idle/" + ids[0], 1, "finished");
   const auto cancelled = bench(app::cancel_command, bench.of({"idle"}));
@@ -254,7 +255,7 @@ TEST_CASE("what is not under way is neither cancelled, resumed nor watched", "[a
 }
 
 TEST_CASE("an index has every run", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto ids = bench.planned("ended", 3);
   bench.attempt("ended/" + ids[0], 1, "finished");
   const auto said = bench(app::index_command, bench.of());
@@ -266,7 +267,7 @@ TEST_CASE("an index has every run", "[app][follow]") {
 }
 
 TEST_CASE("a submission that is none has no supervisor", "[app][follow]") {
-  const Bench bench;
+  const FollowBench bench;
   const auto said = bench(app::supervise_command,
                           app::SuperviseArguments{bench.runs() + "/x/submissions/0001-0123"});
   CHECK(said.exit == Exit::error);

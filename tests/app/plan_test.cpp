@@ -7,7 +7,7 @@ using app::Exit;
 
 namespace {
 
-Said planned(const Desk& desk, const fs::path& file, const std::string& format) {
+CommandOutput planned(const Desk& desk, const fs::path& file, const std::string& format) {
   app::PlanArguments plan;
   plan.source.file = file;
   plan.options.runs = desk.runs();

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kConstraint =
     R"(constraints = { ["no whole node"] = function(r) return r.tensor_parallel <= 4 end },)";
 
-struct Changes {
+struct SpaceChanges {
   std::string model = "gpt-1.3b";
   std::string gpus = "gpus = { 8, 16 }";
   std::string batch = "batch = { global_batch = 16 },";
@@ -18,7 +18,7 @@ struct Changes {
   std::string more = {};
 };
 
-fs::path written(const Desk& desk, const std::string& name, const Changes& changes = {}) {
+fs::path written(const Desk& desk, const std::string& name, const SpaceChanges& changes = {}) {
   return desk.file(name, "return experiment { name = \"x\", model = \"" + changes.model +
                              "\", hardware = { cluster = \"dgx-a100\", " + changes.gpus + " }, " +
                              changes.batch + " tokens = 100e9, " + changes.strategies +
@@ -50,7 +50,7 @@ std::vector<json> list_of(const json& said, const std::string& name) {
   return listed(said, [&](const std::string& list) { return list == name; });
 }
 
-Said failed(const Desk& desk, const Changes& changes) {
+CommandOutput failed(const Desk& desk, const SpaceChanges& changes) {
   return desk(app::search_command, asked(written(desk, "wrong.lua", changes), "table"));
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("what is written keeps the budget where some machine does", "[app][sea
 
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
-  Changes slow;  // slow attention makes layouts of one strategy nearly equal
+  SpaceChanges slow;  // slow attention makes layouts of one strategy nearly equal
   slow.strategies =
       "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention "
       "= false } },";
@@ -276,7 +276,7 @@ TEST_CASE("mistakes of a search say what was meant", "[app][search]") {
   CHECK_THAT(usage({"interleave"}, {"interleave"}, ""), ContainsSubstring("kept and opened"));
   CHECK_THAT(usage({}, {}, "gpuss == 8"), ContainsSubstring("did you mean 'gpus'?"));
 
-  for (const auto& [changes, part] : std::vector<std::pair<Changes, const char*>>{
+  for (const auto& [changes, part] : std::vector<std::pair<SpaceChanges, const char*>>{
            {{.strategies = "strategies = {},"}, "an empty list leaves nothing to run"},
            {{.gpus = ""}, "how many GPUs"},
            {{.batch = ""}, "write global_batch"},
@@ -308,7 +308,7 @@ TEST_CASE("shapes are searched, and a plan keeps its model", "[app][search]") {
 
 TEST_CASE("the number of GPUs can be searched", "[app][search]") {
   const Desk desk;
-  const Changes thirteen{
+  const SpaceChanges thirteen{
       .model = "gpt-13b",
       .gpus = "gpus = 16",
       .batch = "batch = { global_batch = 512 },",
@@ -382,10 +382,10 @@ TEST_CASE("a deadline that no number of GPUs keeps", "[app][search]") {
 // activations take less than a third.
 TEST_CASE("the largest model that fits a GPU", "[app][search]") {
   const Desk desk;
-  const Changes one{.gpus = "gpus = 1",
-                    .batch = "batch = { global_batch = 16 },",
-                    .strategies = "strategies = { ddp {} },",
-                    .constraints = ""};
+  const SpaceChanges one{.gpus = "gpus = 1",
+                         .batch = "batch = { global_batch = 16 },",
+                         .strategies = "strategies = { ddp {} },",
+                         .constraints = ""};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
   arguments.write = (desk.root() / "largest.lua").string();
@@ -408,7 +408,7 @@ TEST_CASE("the largest model that fits a GPU", "[app][search]") {
 
 TEST_CASE("sizes are searched one at a time", "[app][search]") {
   const Desk desk;
-  const auto fails = [&](std::vector<std::string> open, const Changes& changes, Exit exit,
+  const auto fails = [&](std::vector<std::string> open, const SpaceChanges& changes, Exit exit,
                          const std::string& words) {
     auto arguments = asked(written(desk, "x.lua", changes), "table");
     arguments.opening.open = std::move(open);
@@ -428,11 +428,11 @@ TEST_CASE("sizes are searched one at a time", "[app][search]") {
 TEST_CASE("the largest model within a deadline may be smaller than the experiment's",
           "[app][search]") {
   const Desk desk;
-  const Changes one{.gpus = "gpus = 8",
-                    .batch = "batch = { global_batch = 128 },",
-                    .strategies = "strategies = { ddp { recompute = \"full\" } },",
-                    .constraints = "",
-                    .more = "budget = { deadline_days = 4 },"};
+  const SpaceChanges one{.gpus = "gpus = 8",
+                         .batch = "batch = { global_batch = 128 },",
+                         .strategies = "strategies = { ddp { recompute = \"full\" } },",
+                         .constraints = "",
+                         .more = "budget = { deadline_days = 4 },"};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
   arguments.opening.keep = {"recompute"};
@@ -450,7 +450,7 @@ TEST_CASE("the largest model within a deadline may be smaller than the experimen
 // multiples again.
 TEST_CASE("a size that --where excludes does not end a search for the largest", "[app][search]") {
   const Desk desk;
-  const Changes one{
+  const SpaceChanges one{
       .gpus = "gpus = 1", .strategies = "strategies = { ddp {} },", .constraints = ""};
   auto arguments = asked(written(desk, "x.lua", one));
   arguments.opening.open = {"params"};
@@ -463,7 +463,7 @@ TEST_CASE("a size that --where excludes does not end a search for the largest", 
 
 TEST_CASE("where nodes come and go, a search puts what ends first first", "[app][search]") {
   const Desk desk;
-  const Changes windows{
+  const SpaceChanges windows{
       .gpus = "nodes = { 1, 4 }",
       .batch = "batch = { global_batch = 128 },",
       .strategies = "strategies = { fsdp {} },",

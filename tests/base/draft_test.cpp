@@ -10,17 +10,17 @@ namespace {
 
 using Name = DraftFile::Name;
 
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
-Names names_in(const Place& place) {
-  Names out;
+NameSet names_in(const TestFolder& place) {
+  NameSet out;
   for (const auto& entry : fs::directory_iterator(place.root()))
     out.insert(entry.path().filename());
   return out;
 }
 
 TEST_CASE("a draft is not there until it is published, and then whole", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
     const auto file = place.root() / "file";
     auto draft = DraftFile::create(file, name);
@@ -32,13 +32,13 @@ TEST_CASE("a draft is not there until it is published, and then whole", "[base][
     REQUIRE(draft->sync());
     REQUIRE(draft->publish());
     CHECK(*read_file(file) == "one " + std::string(3 << 20, 'x') + " two");
-    CHECK(names_in(place) == Names{"file"});
+    CHECK(names_in(place) == NameSet{"file"});
     fs::remove(file);
   }
 }
 
 TEST_CASE("a draft that is not published leaves the old file and nothing else", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_file_atomically(place.root() / "file", "old"));
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
     auto draft = DraftFile::create(place.root() / "file", name);
@@ -48,12 +48,12 @@ TEST_CASE("a draft that is not published leaves the old file and nothing else", 
     REQUIRE(moved.sync());
     CHECK(names_in(place).size() == 2);
   }
-  CHECK(names_in(place) == Names{"file"});
+  CHECK(names_in(place) == NameSet{"file"});
   CHECK(*read_file(place.root() / "file") == "old");
 }
 
 TEST_CASE("what was flushed can be read back and written over", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   auto draft = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE(draft);
   REQUIRE(draft->append("0123456789"));
@@ -68,7 +68,7 @@ TEST_CASE("what was flushed can be read back and written over", "[base][draft]")
 }
 
 TEST_CASE("a fixed draft takes the place of what a killed process left", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   for (const auto name : {Name::fixed, Name::locked}) {
     REQUIRE(write_file_atomically(place.root() / "file.tmp", "left by a kill"));
     auto draft = DraftFile::create(place.root() / "file", name);
@@ -76,12 +76,12 @@ TEST_CASE("a fixed draft takes the place of what a killed process left", "[base]
     REQUIRE(draft->append("new"));
     REQUIRE(draft->publish());
     CHECK(*read_file(place.root() / "file") == "new");
-    CHECK(names_in(place) == Names{"file"});
+    CHECK(names_in(place) == NameSet{"file"});
   }
 }
 
 TEST_CASE("a draft never follows a link that someone laid", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_file_atomically(place.root() / "precious", "text"));
   const auto own = "file.tmp" + std::to_string(::getpid());
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
@@ -96,7 +96,7 @@ TEST_CASE("a draft never follows a link that someone laid", "[base][draft]") {
 }
 
 TEST_CASE("two locked drafts of a file are one too many", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   const auto first = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE(first);
   const auto second = DraftFile::create(place.root() / "file", Name::locked);
@@ -106,17 +106,17 @@ TEST_CASE("two locked drafts of a file are one too many", "[base][draft]") {
 }
 
 TEST_CASE("a draft folder appears whole, or not at all", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = place.root() / "a/b";
   {
-    const std::vector<File> files{{"file", "text"}};
+    const std::vector<DraftContent> files{{"file", "text"}};
     auto draft = DraftFolder::create(folder, files);
     REQUIRE(draft);
     CHECK(is_draft(draft->path()));
     CHECK_FALSE(fs::exists(folder));
   }
   CHECK(fs::is_empty(place.root() / "a"));
-  const std::vector<File> twice{{"file", "text"}, {"file", "again"}};
+  const std::vector<DraftContent> twice{{"file", "text"}, {"file", "again"}};
   CHECK_FALSE(DraftFolder::create(folder, twice));
   CHECK(fs::is_empty(place.root() / "a"));
   auto draft = DraftFolder::create(folder.string() + "/", {twice[0]});
@@ -128,7 +128,7 @@ TEST_CASE("a draft folder appears whole, or not at all", "[base][draft]") {
 }
 
 TEST_CASE("a draft folder never takes the place of another", "[base][draft]") {
-  const Place place;
+  const TestFolder place;
   auto draft = DraftFolder::create(place.root() / "a");
   REQUIRE(draft);
   fs::create_directories(place.root() / "a/full");
@@ -140,7 +140,7 @@ TEST_CASE("a draft folder never takes the place of another", "[base][draft]") {
 }
 
 TEST_CASE("what a user names keeps its permissions, and links lead to it", "[base][files]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.root() / "file", link = place.root() / "link";
   REQUIRE(write_output(file, "old"));
   fs::permissions(file, fs::perms(0600));

@@ -31,7 +31,7 @@ extern "C" int fsync(int fd) {
 }
 
 TEST_CASE("a file is replaced whole, and nothing is left beside it", "[base][files]") {
-  const Place folder;
+  const TestFolder folder;
   const auto file = folder.root() / "state.json";
   REQUIRE(write_file_atomically(file, "old"));
   REQUIRE(write_file_atomically(file, "new"));
@@ -42,7 +42,7 @@ TEST_CASE("a file is replaced whole, and nothing is left beside it", "[base][fil
 // Power may fail between any two of them.
 TEST_CASE("a file is on the disk before it is in its place, and a folder when that is asked",
           "[base][files]") {
-  const Place folder;
+  const TestFolder folder;
   const auto file = folder.root() / "state.json";
   REQUIRE(write_file_atomically(file, "old"));
   synced.clear();
@@ -54,7 +54,7 @@ TEST_CASE("a file is on the disk before it is in its place, and a folder when th
 }
 
 TEST_CASE("a write that cannot be done leaves the old text", "[base][files]") {
-  const Place folder;
+  const TestFolder folder;
   const auto file = folder.root() / "a-folder";
   fs::create_directories(file / "inside");  // a rename onto a full folder fails, also for root
   const auto status = write_file_atomically(file, "text");
@@ -65,7 +65,7 @@ TEST_CASE("a write that cannot be done leaves the old text", "[base][files]") {
 }
 
 TEST_CASE("a missing file and a folder say what they are", "[base][files]") {
-  const Place folder;
+  const TestFolder folder;
   CHECK(read_file(folder.root() / "none").error().front().text().find("No such file") !=
         std::string::npos);
   CHECK(read_file(folder.root()).error().front().fact.find("Is a directory") != std::string::npos);
@@ -79,7 +79,7 @@ TEST_CASE("a full disk is named with what to do", "[base][files]") {
 }
 
 TEST_CASE("a tree is removed with all that is in it, and links are not followed", "[base][files]") {
-  const Place place;
+  const TestFolder place;
   place.file("kept/file", "kept");
   place.file("tree/a/b/c", "1");
   place.file("tree/.hidden", "2");
@@ -99,7 +99,7 @@ TEST_CASE("a tree is removed with all that is in it, and links are not followed"
 
 TEST_CASE("what cannot be removed is reported, and the rest is removed", "[base][files]") {
   if (::geteuid() == 0) SKIP("root may remove everything");
-  const Place place;
+  const TestFolder place;
   place.file("tree/locked/file", "1");
   place.file("tree/z", "2");
   fs::permissions(place.root() / "tree/locked", fs::perms::owner_read | fs::perms::owner_exec);

@@ -24,7 +24,7 @@ Lines lines_of(const fs::path& path, std::int64_t from = 0, std::size_t most = 1
 }  // namespace
 
 TEST_CASE("lines are visited from a place on, until it is enough", "[base][files]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.file("lines", "one\n\nthree\nhalf");
   CHECK(lines_of(file) == Lines{"one", "", "three", "half"});
   CHECK(lines_of(file, 1) == Lines{"", "three", "half"});
@@ -36,7 +36,7 @@ TEST_CASE("lines are visited from a place on, until it is enough", "[base][files
 }
 
 TEST_CASE("what is not a plain file is neither opened nor waited for", "[base][files]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(::mkfifo((place.root() / "pipe").c_str(), 0600) == 0);
   for (const auto* name : {"missing", ".", "pipe"})
     CHECK_FALSE(PlainFile(place.root() / name).is_open());
@@ -47,7 +47,7 @@ TEST_CASE("what is not a plain file is neither opened nor waited for", "[base][f
 }
 
 TEST_CASE("a file may be as large as its reader says", "[base][files]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.root() / "large";
   place.file("large", "x");
   fs::resize_file(file, (64 << 20) + 1);

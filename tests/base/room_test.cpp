@@ -15,7 +15,7 @@ void put(const fs::path& path, const std::string& text) {
 }  // namespace
 
 TEST_CASE("host memory ends at the tightest of the machine and its control groups", "[base]") {
-  const Place folder;
+  const TestFolder folder;
   const auto root = folder.root();
   put(root / "proc/meminfo", "MemTotal:  2000 kB\nMemAvailable:   1000 kB\n");
   CHECK(host_room(root).bytes == 1024000);
@@ -36,7 +36,7 @@ TEST_CASE("host memory ends at the tightest of the machine and its control group
 }
 
 TEST_CASE("control groups of the first version bound it too", "[base]") {
-  const Place folder;
+  const TestFolder folder;
   const auto root = folder.root();
   put(root / "proc/self/cgroup", "8:cpu:/x\n7:memory:/slurm/job:7\n");
   put(root / "sys/fs/cgroup/memory/slurm/job:7/memory.limit_in_bytes", "1000\n");

@@ -73,7 +73,7 @@ void estimate_only(benchmark::State& state) {
   for (auto _ : state) {
     for (const auto& planned : outcome.runs) {
       const auto& backend = app->backends().of(*planned.run.strategy);
-      if (!backend.work(planned.run, orch::backend::Explained::none, work)) std::exit(1);
+      if (!backend.work(planned.run, orch::backend::WorkTexts::none, work)) std::exit(1);
       benchmark::DoNotOptimize(estimator.estimate(planned.run, work));
     }
   }

@@ -19,8 +19,8 @@
 namespace {
 
 using namespace orch;
-using checkpoint::Dtype;
-using checkpoint::Piece;
+using checkpoint::TensorDtype;
+using checkpoint::TensorPiece;
 
 constexpr std::int64_t kTensors = 64;
 constexpr std::int64_t kElements = 1 << 20;
@@ -28,15 +28,15 @@ constexpr std::size_t kBytes = kTensors * kElements * sizeof(float);
 constexpr std::size_t kChunk = 1 << 20;
 
 // 256 MiB in tensors of 4 MiB; in the folder ORCH_BENCH_FOLDER, because disks differ.
-class Folder {
+class BenchFolder {
  public:
-  Folder() {
+  BenchFolder() {
     const char* where = std::getenv("ORCH_BENCH_FOLDER");
     path_ = (where ? fs::path(where) : fs::temp_directory_path()) /
             fmt::format("orch-checkpoint-{}", ::getpid());
     fs::create_directories(path_);
   }
-  ~Folder() {
+  ~BenchFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
@@ -46,13 +46,14 @@ class Folder {
   fs::path path_;
 };
 
-Piece tensor(std::int64_t i) {
-  return Piece::whole(fmt::format("weights/{}", i), Dtype::f32, {1024, kElements / 1024});
+TensorPiece tensor(std::int64_t i) {
+  return TensorPiece::whole(fmt::format("weights/{}", i), TensorDtype::f32,
+                            {1024, kElements / 1024});
 }
 
-const checkpoint::Saved& state() {
+const checkpoint::SavedState& state() {
   static const auto saved = [] {
-    checkpoint::Saved all;
+    checkpoint::SavedState all;
     unsigned seed = 1;
     for (std::int64_t i = 0; i < kTensors; ++i) {
       std::vector<std::byte> data(kElements * sizeof(float));
@@ -92,7 +93,7 @@ void copy(benchmark::State& run) {
 }
 
 void write_plainly(benchmark::State& run) {
-  const Folder folder;
+  const BenchFolder folder;
   const auto file = folder.path() / "plain";
   for (auto _ : run) {
     const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -109,8 +110,8 @@ void write_plainly(benchmark::State& run) {
 }
 
 void write_checkpoint(benchmark::State& run) {
-  const Folder folder;
-  checkpoint::Facts facts;
+  const BenchFolder folder;
+  checkpoint::CheckpointFacts facts;
   checkpoint::WriteOptions options;
   options.keep = 0;
   for (auto _ : run) {
@@ -124,7 +125,7 @@ void write_checkpoint(benchmark::State& run) {
 }
 
 void read_plainly(benchmark::State& run) {
-  const Folder folder;
+  const BenchFolder folder;
   if (!checkpoint::write(folder.path(), {}, state(), {})) std::exit(1);
   const auto file = checkpoint::list(folder.path()).front() / "rank-0.safetensors";
   std::vector<std::byte> to(kElements * sizeof(float));
@@ -137,14 +138,14 @@ void read_plainly(benchmark::State& run) {
 }
 
 // Opened with all checksums, or without; then every tensor is read.
-template <bool checksums, Dtype dtype>
+template <bool checksums, TensorDtype dtype>
 void read_checkpoint(benchmark::State& run) {
-  const Folder folder;
+  const BenchFolder folder;
   if (!checkpoint::write(folder.path(), {}, state(), {})) std::exit(1);
   const auto path = checkpoint::list(folder.path()).front();
   std::vector<std::byte> to(kElements * checkpoint::bytes_of(dtype));
   for (auto _ : run) {
-    const auto reader = checkpoint::Reader::open(path, checksums);
+    const auto reader = checkpoint::CheckpointReader::open(path, checksums);
     for (std::int64_t i = 0; i < kTensors; ++i) {
       auto wanted = tensor(i);
       wanted.dtype = dtype;
@@ -161,9 +162,9 @@ checkpoint::Manifest many_ranks() {
   manifest.facts.ranks = kRanks;
   for (std::int64_t rank = 0; rank < kRanks; ++rank) {
     const auto begin = kAll * rank / kRanks, end = kAll * (rank + 1) / kRanks;
-    std::vector<Piece> pieces;
+    std::vector<TensorPiece> pieces;
     for (auto i = begin / kEach; i * kEach < end; ++i) {
-      auto piece = Piece::whole(fmt::format("weights/{}", i), Dtype::f32, {4096, 4096});
+      auto piece = TensorPiece::whole(fmt::format("weights/{}", i), TensorDtype::f32, {4096, 4096});
       piece.begin = std::max(begin - i * kEach, std::int64_t{0});
       piece.end = std::min(end - i * kEach, kEach);
       pieces.push_back(std::move(piece));
@@ -181,7 +182,7 @@ void read_manifest(benchmark::State& run) {
   const auto text = checkpoint::checkpoint_json(many_ranks());
   for (auto _ : run) {
     const auto manifest = checkpoint::parse_checkpoint_json(text, "checkpoint.json");
-    if (!manifest || !checkpoint::Index::make(manifest->state)) std::exit(1);
+    if (!manifest || !checkpoint::TensorIndex::make(manifest->state)) std::exit(1);
   }
   run.counters["bytes"] = static_cast<double>(text.size());
 }
@@ -196,9 +197,10 @@ const bool registered = [] {
   measure("checkpoint: written plainly and synced", write_plainly);
   measure("checkpoint: written as a checkpoint", write_checkpoint);
   measure("checkpoint: read plainly, cached", read_plainly);
-  measure("checkpoint: read, cached, sizes checked", read_checkpoint<false, Dtype::f32>);
-  measure("checkpoint: opened with checksums and read, cached", read_checkpoint<true, Dtype::f32>);
-  measure("checkpoint: read as bf16, cached", read_checkpoint<false, Dtype::bf16>);
+  measure("checkpoint: read, cached, sizes checked", read_checkpoint<false, TensorDtype::f32>);
+  measure("checkpoint: opened with checksums and read, cached",
+          read_checkpoint<true, TensorDtype::f32>);
+  measure("checkpoint: read as bf16, cached", read_checkpoint<false, TensorDtype::bf16>);
   measure("checkpoint: checkpoint.json of 1,000 tensors on 4,096 ranks, made", write_manifest);
   measure("checkpoint: the same, read and checked", read_manifest);
   return true;

@@ -124,7 +124,7 @@ void build_bpe(benchmark::State& state) {
 // A hundred thousand documents, a million samples: what each rank does before it starts.
 void open_a_million_samples(benchmark::State& state) {
   const auto prefix = corpus().folder + "/many";
-  auto writer = must(data::IndexedWriter::create(prefix, data::Dtype::u16, true));
+  auto writer = must(data::IndexedWriter::create(prefix, data::TokenDtype::u16, true));
   const std::vector<std::int32_t> tokens(1024, 7);
   for (std::size_t i = 0; i < 100'000; ++i)
     if (!writer.add(std::span(tokens).first(i % 1024)) || !writer.end_document()) std::exit(1);

@@ -59,9 +59,9 @@ class InstantSlurm : public Shell {
 void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
 
 // Run folders as a plan leaves them.
-class Runs {
+class FollowedRuns {
  public:
-  Runs() : root_(fs::temp_directory_path() / fmt::format("orch-bench-{}", ::getpid())) {
+  FollowedRuns() : root_(fs::temp_directory_path() / fmt::format("orch-bench-{}", ::getpid())) {
     for (int i = 0; i < kRuns; ++i) {
       const auto folder = root_ / "sweep" / fmt::format("gpt-1.3b-ddp-1gpu-dp1-mb1-{:08x}", i);
       fs::create_directories(folder);
@@ -75,7 +75,7 @@ class Runs {
       write(folder / "job.sbatch", "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\n");
     }
   }
-  ~Runs() {
+  ~FollowedRuns() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
@@ -96,9 +96,9 @@ struct Following {
   launch::SlurmExecutor slurm{shell, clock};
   follow::Campaign campaign;
 
-  explicit Following(const Runs& runs) : campaign(runs.root(), "sweep", world(), {}) {}
-  follow::World world() {
-    follow::World out;
+  explicit Following(const FollowedRuns& runs) : campaign(runs.root(), "sweep", world(), {}) {}
+  follow::FollowEnvironment world() {
+    follow::FollowEnvironment out;
     out.slurm = &slurm;
     out.clock = &clock;
     out.say = [](const std::string&) {};
@@ -126,7 +126,7 @@ void count_each(benchmark::State& state) {
 
 // Reads the folders, records the wanted runs and five submissions, and submits them.
 void submit_5000_runs(benchmark::State& state) {
-  const Runs runs;
+  const FollowedRuns runs;
   for (auto _ : state) {
     state.PauseTiming();
     runs.forget_submissions();
@@ -138,7 +138,7 @@ void submit_5000_runs(benchmark::State& state) {
 
 // One squeue for all, judged, and the picture drawn, as in watch.
 void poll_5000_jobs(benchmark::State& state) {
-  const Runs runs;
+  const FollowedRuns runs;
   runs.forget_submissions();
   Following following(runs);
   following.submit();
@@ -147,7 +147,7 @@ void poll_5000_jobs(benchmark::State& state) {
     const auto now = app::standings(following.campaign, {"sweep", {}});
     benchmark::DoNotOptimize(tables::watch_screen(now, {}, 40));
   }
-  if (following.campaign.runs().front().record.state != record::State::pending) std::exit(1);
+  if (following.campaign.runs().front().record.state != record::RunState::pending) std::exit(1);
   count_each(state);
 }
 

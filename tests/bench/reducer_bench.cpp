@@ -14,7 +14,7 @@
 namespace {
 
 using namespace orch;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::int64_t kHidden = 512, kLayers = 8;
 constexpr int kSteps = 5;
@@ -29,16 +29,17 @@ train::Parameters model() {
                                                                     {kHidden, kHidden},
                                                                     {3 * kHidden, kHidden},
                                                                     {kHidden}})
-      specs.push_back({fmt::format("p{}", specs.size()), shape, -1, train::Init::zeros, false});
+      specs.push_back(
+          {fmt::format("p{}", specs.size()), shape, -1, train::WeightInit::zeros, false});
   return train::Parameters(specs, {});
 }
 
-struct Measured {
+struct MeasuredReduction {
   double seconds = 0, bytes = 0;  // per step
 };
 
 // backward: seconds of a device, so that the host is free.
-Measured measure(train::World& world, ddp::CompressingOptions options, double backward) {
+MeasuredReduction measure(train::World& world, ddp::CompressingOptions options, double backward) {
   auto parameters = model();
   options.powersgd.start = 0;
   ddp::CompressingReducer reducer(parameters, world.world(), options);
@@ -50,7 +51,7 @@ Measured measure(train::World& world, ddp::CompressingOptions options, double ba
     if (step == 1) seconds = 0, before = world.world().traffic().bytes;  // the first one warms up
     parameters.gradients().copy_(values);
     world.world().barrier();
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     reducer.begin(step + 1, true);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto share = static_cast<double>(parameters[i].count) / total;
@@ -58,7 +59,7 @@ Measured measure(train::World& world, ddp::CompressingOptions options, double ba
       reducer.ready(i);
     }
     reducer.finish();
-    seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    seconds += std::chrono::duration<double>(SteadyClock::now() - begin).count();
   }
   const auto bytes = static_cast<double>(world.world().traffic().bytes - before);
   return {seconds / kSteps, bytes / kSteps};

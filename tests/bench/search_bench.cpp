@@ -30,13 +30,14 @@ T must(orch::Result<T> result) {
 
 // One thread searches; the rate is by its own CPU time, independent of the machine's load.
 void search_with_one_thread(benchmark::State& state, const std::string& file,
-                            const orch::search::Opening& opening) {
+                            const orch::search::OpenFields& opening) {
   auto app = must(orch::app::App::create());
   const auto experiment = must(app->loader().load(file));
-  const auto space = must(orch::search::Space::make(experiment, app->find_cluster(), opening));
-  orch::search::Options options;
+  const auto space =
+      must(orch::search::SearchSpace::make(experiment, app->find_cluster(), opening));
+  orch::search::SearchOptions options;
   options.threads = 1;
-  orch::search::Found found;
+  orch::search::SearchResult found;
   double evaluated = 0;
   for (auto _ : state) {
     found = must(orch::search::search(*space, app->backends(), options));

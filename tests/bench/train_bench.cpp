@@ -47,7 +47,7 @@ void stream(const at::Tensor& w, const at::Tensor& m, const at::Tensor& v, const
 }
 
 void adamw(benchmark::State& state) {
-  Parameters parameters({{"matrix", {kSide, kSide}, -1, Init::zeros, true}}, {});
+  Parameters parameters({{"matrix", {kSide, kSide}, -1, WeightInit::zeros, true}}, {});
   parameters.weights().fill_(0.5);
   parameters.gradients().fill_(0.01);
   const auto ours = make_optimizer("adamw", parameters, {});
@@ -81,7 +81,7 @@ void adamw(benchmark::State& state) {
 }
 
 void adamw_bf16(benchmark::State& state) {
-  Parameters parameters({{"matrix", {kSide, kSide}, -1, Init::zeros, true}},
+  Parameters parameters({{"matrix", {kSide, kSide}, -1, WeightInit::zeros, true}},
                         {at::kBFloat16, state.range(0) != 0, at::kCPU});
   parameters.gradients().fill_(0.01);
   const auto optimizer = make_optimizer("adamw", parameters, {});

@@ -184,16 +184,16 @@ std::string described(const plan::Strategy& strategy) {
   return text;
 }
 
-struct World {
+struct FuzzWorld {
   backend::Backends backends;
   plan::Run run;
 };
 
 // A planned run on a real partition, as argument for the plug-in.
-const World& world() {
+const FuzzWorld& world() {
   static hardware::Catalog clusters({kSource / "experiments/clusters"},
                                     {kSource / "experiments/gpus.yaml"});
-  static const World made = [] {
+  static const FuzzWorld made = [] {
     auto backends = backend::Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins"});
     if (!backends) throw std::runtime_error(text(backends.error()));
     auto run = plan::read_run(kSource / "tests/golden/rampup/run.json");
@@ -201,7 +201,7 @@ const World& world() {
     const auto bound = plan::bind(*run, "run.json", backends->strategies(),
                                   [&](std::string_view name) { return clusters.find(name); });
     if (!bound) throw std::runtime_error(text(bound.error()));
-    return World{std::move(*backends), std::move(*run)};
+    return FuzzWorld{std::move(*backends), std::move(*run)};
   }();
   return made;
 }
@@ -217,7 +217,7 @@ std::vector<Input> border_seeds() {
     run.strategy = strategy;
     run.settings = {};
     for (const auto& param : strategy->params) run.settings.push_back(param.default_value);
-    (void)world().backends.of(*strategy).work(run, backend::Explained::none, work);
+    (void)world().backends.of(*strategy).work(run, backend::WorkTexts::none, work);
     const auto sink = recording(answers);
     const orch_schedule schedule{sizeof schedule, work.recompute, work.stages, work.micro_batches,
                                  work.chunks,     nullptr,        work.filled};
@@ -257,7 +257,7 @@ void enter_border(const Input& input) {
   backend->check(run, reasons, warnings);
   backend::Work work;
   const bool explain = choice(input, 2) == 0;
-  const auto explained = explain ? backend::Explained::formulas : backend::Explained::none;
+  const auto explained = explain ? backend::WorkTexts::formulas : backend::WorkTexts::none;
   if (!backend->work(run, explained, work)) return;
   estimate::Estimator estimator;
   auto estimate = explain ? estimator.explain(run, work) : estimator.estimate(run, work);

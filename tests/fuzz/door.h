@@ -13,11 +13,11 @@
 namespace orch::fuzz {
 
 // A file of an input. The name is its path in the room; empty if the input is a single file.
-struct Part {
+struct InputPart {
   std::string name;
   std::string bytes;
 };
-using Input = std::vector<Part>;
+using Input = std::vector<InputPart>;
 
 // For an input that is a single file.
 inline const std::string& bytes_of(const Input& input) { return input.front().bytes; }
@@ -36,7 +36,7 @@ struct Door {
 std::span<const Door> doors();
 
 // A wrong result, though nothing crashed.
-class Finding : public std::runtime_error {
+class FuzzFinding : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 

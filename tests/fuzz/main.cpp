@@ -38,7 +38,7 @@ namespace {
 constexpr double kMostSeconds = 300;  // for one input without computation; the machine may be busy
 constexpr std::size_t kMostFindings = 20;
 
-struct Options {
+struct FuzzOptions {
   std::string door;
   std::uint64_t seed = 1;
   std::uint64_t inputs = ~std::uint64_t{0};
@@ -53,7 +53,7 @@ struct Options {
 };
 
 // State that worker and watcher share.
-struct Shared {
+struct SharedCounters {
   std::atomic<std::uint64_t> at;  // the present input
   std::atomic<bool> done;
 };
@@ -75,8 +75,8 @@ int go_through(const Door& door, std::span<const std::byte> bytes) {
   }
 }
 
-[[noreturn]] void work(const Door& door, const Mutator& mutator, const Options& options,
-                       double until, std::uint64_t from, Shared& shared) {
+[[noreturn]] void work(const Door& door, const Mutator& mutator, const FuzzOptions& options,
+                       double until, std::uint64_t from, SharedCounters& shared) {
   for (auto n = from; n < options.inputs && now() < until && !app::interrupted(); ++n) {
     shared.at = n;
     const auto bytes = pack(mutator.make(options.seed, n));
@@ -94,7 +94,7 @@ double resident_bytes(pid_t process) {
 }
 
 // Why the worker ended, or had to be ended; empty: it was done.
-std::string watch(pid_t worker, const Options& options, const Shared& shared) {
+std::string watch(pid_t worker, const FuzzOptions& options, const SharedCounters& shared) {
   clockid_t cpu = CLOCK_MONOTONIC;
   ::clock_getcpuclockid(worker, &cpu);
   auto at = ~std::uint64_t{0};
@@ -118,8 +118,8 @@ std::string watch(pid_t worker, const Options& options, const Shared& shared) {
 }
 
 std::optional<std::string> worker_fails(const Door& door, const Mutator& mutator,
-                                        const Options& options, double until, std::uint64_t from,
-                                        Shared& shared) {
+                                        const FuzzOptions& options, double until,
+                                        std::uint64_t from, SharedCounters& shared) {
   shared.at = from, shared.done = false;
   std::fflush(nullptr);
   const auto worker = ::fork();
@@ -129,7 +129,7 @@ std::optional<std::string> worker_fails(const Door& door, const Mutator& mutator
   return why.empty() ? std::nullopt : std::optional(std::move(why));
 }
 
-void tell(const Door& door, const Mutator& mutator, const Options& options, std::uint64_t n,
+void tell(const Door& door, const Mutator& mutator, const FuzzOptions& options, std::uint64_t n,
           const std::string& why) {
   const auto file =
       fs::path(options.findings) / fmt::format("{}-{}-{}", door.name, options.seed, n);
@@ -141,9 +141,9 @@ void tell(const Door& door, const Mutator& mutator, const Options& options, std:
                file.c_str());
 }
 
-int fuzz(const Door& door, const Options& options) {
-  auto* shared = static_cast<Shared*>(
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+int fuzz(const Door& door, const FuzzOptions& options) {
+  auto* shared = static_cast<SharedCounters*>(::mmap(
+      nullptr, sizeof(SharedCounters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   enter_room();
   const Mutator mutator(door.seeds());
   const auto began = now(), until = began + options.seconds;
@@ -163,7 +163,7 @@ int fuzz(const Door& door, const Options& options) {
 
 // Replays one input with all output: from a file, or by its number. In a worker, which a debugger
 // has to follow: the parent must remove its room.
-int replay(const Door& door, const Options& options) {
+int replay(const Door& door, const FuzzOptions& options) {
   auto bytes = options.file.empty() ? std::string() : text_of(options.file);
   enter_room();
   if (options.file.empty()) bytes = pack(Mutator(door.seeds()).make(options.seed, options.input));
@@ -183,7 +183,7 @@ const Door kPlanted{"planted",
                     [](const Input& input) {
                       const auto& text = input.front().bytes;
                       if (text.find("= 1e308") != text.npos) std::abort();
-                      if (text.find("\x1b[31m") != text.npos) throw Finding("a colour");
+                      if (text.find("\x1b[31m") != text.npos) throw FuzzFinding("a colour");
                       if (text.find("= 2147483648") != text.npos)
                         for (std::vector<std::string> all;; all.emplace_back(1 << 20, 'x')) {
                         }
@@ -204,7 +204,7 @@ int usage() {
 }
 
 int main_in(const std::vector<std::string>& words) {
-  Options options;
+  FuzzOptions options;
   for (std::size_t i = 1; i < words.size(); i += 2) {
     if (i + 1 == words.size()) return usage();
     const auto& value = words[i + 1];
@@ -232,7 +232,7 @@ int main_in(const std::vector<std::string>& words) {
   all.push_back(kPlanted);
   for (const auto& door : all)
     if (!words.empty() && door.name == words[0]) {
-      const bool one = !options.file.empty() || options.input != Options::kNone;
+      const bool one = !options.file.empty() || options.input != FuzzOptions::kNone;
       return one ? replay(door, options) : fuzz(door, options);
     }
   return usage();

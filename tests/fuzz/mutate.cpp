@@ -182,7 +182,7 @@ bool Mutator::change_json(std::string& text, Dice& dice) const {
   return true;
 }
 
-void Mutator::change(std::string& text, const Part& other, Dice& dice) const {
+void Mutator::change(std::string& text, const InputPart& other, Dice& dice) const {
   const auto at = dice.below(text.size() + 1);
   const auto length = dice.length(text.size() - at);
   switch (dice.below(14)) {

@@ -20,7 +20,7 @@ class Mutator {
  private:
   class Dice;
   void change(Input& input, Dice& dice) const;
-  void change(std::string& text, const Part& other, Dice& dice) const;
+  void change(std::string& text, const InputPart& other, Dice& dice) const;
   bool change_json(std::string& text, Dice& dice) const;
   void change_word(std::string& text, Dice& dice) const;
   const std::string& word(Dice& dice) const;

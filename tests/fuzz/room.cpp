@@ -62,8 +62,8 @@ void check_said(std::string_view text, const std::string& verb) {
   });
   if (bad == text.end()) return;
   const auto at = static_cast<std::size_t>(bad - text.begin());
-  throw Finding(fmt::format("orch {} says a control byte: …{}…", verb,
-                            printable(text.substr(at < 60 ? 0 : at - 60, 120))));
+  throw FuzzFinding(fmt::format("orch {} says a control byte: …{}…", verb,
+                                printable(text.substr(at < 60 ? 0 : at - 60, 120))));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ Input folder_as_seed(const fs::path& folder, const std::string& name) {
     if (entry.is_regular_file())
       input.push_back({(name / entry.path().lexically_relative(folder)).string(), text_of(entry)});
   std::sort(input.begin(), input.end(),
-            [](const Part& a, const Part& b) { return a.name < b.name; });
+            [](const InputPart& a, const InputPart& b) { return a.name < b.name; });
   return input;
 }
 

@@ -59,11 +59,11 @@ Input written(const fs::path& experiment) {
   furnish({});
   orch({"run", experiment.string(), "--runs", "runs", "--where", "true"});
   auto input = folder_as_seed(room() / "runs", "runs");
-  std::erase_if(input, [](const Part& part) {
+  std::erase_if(input, [](const InputPart& part) {
     return part.name.find("index.") != part.name.npos || part.name.find("/.") != part.name.npos;
   });
   std::string run, folder;
-  std::erase_if(input, [&](const Part& part) {  // only the first of all runs
+  std::erase_if(input, [&](const InputPart& part) {  // only the first of all runs
     const auto parts = split(part.name, '/');
     if (parts.size() < 4) return false;
     if (run.empty()) run = parts[2], folder = parts[0] + "/" + parts[1];
@@ -71,7 +71,7 @@ Input written(const fs::path& experiment) {
   });
   for (auto& part : input)
     if (part.name.ends_with("run.json")) unseal(part.bytes);
-  std::erase_if(input, [](const Part& part) { return part.name.ends_with(".sbatch"); });
+  std::erase_if(input, [](const InputPart& part) { return part.name.ends_with(".sbatch"); });
   const auto attempt = folder + "/" + run + "/attempts/1/";
   input.push_back({folder + "/" + run + "/job.sbatch", "#!/bin/bash\n"});
   input.push_back({folder + "/" + run + "/state.json", kState});
@@ -104,7 +104,7 @@ std::string run_of(const Input& input) {
 // The seed with only one part to be changed; the others are added in furnish_run.
 Input only(std::string_view ending) {
   auto input = run_folder();
-  std::erase_if(input, [&](const Part& part) { return !part.name.ends_with(ending); });
+  std::erase_if(input, [&](const InputPart& part) { return !part.name.ends_with(ending); });
   return input;
 }
 
@@ -113,7 +113,7 @@ void furnish_run(const Input& input) {
   if (input.size() < 3)
     for (const auto& part : run_folder())
       if (std::none_of(input.begin(), input.end(),
-                       [&](const Part& has) { return has.name == part.name; }))
+                       [&](const InputPart& has) { return has.name == part.name; }))
         all.push_back(part);
   furnish(all);
 }

@@ -22,9 +22,9 @@ std::string sealed_again(const std::string& text) {
   return body + std::string(kSeal) + checkpoint::hex(checkpoint::checksum(body)) + "\"}\n";
 }
 
-Part* find(Input& input, const std::string& name) {
-  const auto found =
-      std::find_if(input.begin(), input.end(), [&](const Part& part) { return part.name == name; });
+InputPart* find(Input& input, const std::string& name) {
+  const auto found = std::find_if(input.begin(), input.end(),
+                                  [&](const InputPart& part) { return part.name == name; });
   return found == input.end() ? nullptr : &*found;
 }
 
@@ -34,16 +34,16 @@ void fit_shards(checkpoint::Manifest& manifest, Input& input) {
     auto& shard = manifest.shards[rank];
     auto* part = find(input, "step-00000000/" + checkpoint::shard_name(rank));
     if (!part)
-      part = &input.emplace_back(Part{"step-00000000/" + checkpoint::shard_name(rank), ""});
+      part = &input.emplace_back(InputPart{"step-00000000/" + checkpoint::shard_name(rank), ""});
     if (shard.bytes < (1u << 20)) part->bytes.resize(shard.bytes);
     shard.checksum = checkpoint::checksum(part->bytes);
   }
 }
 
-void read_all(const checkpoint::Reader& reader) {
+void read_all(const checkpoint::CheckpointReader& reader) {
   for (const auto& name : reader.names()) {
     const auto* any = reader.find(name);
-    const auto whole = checkpoint::Piece::whole(name, any->dtype, any->shape);
+    const auto whole = checkpoint::TensorPiece::whole(name, any->dtype, any->shape);
     if (whole.end > (1 << 20)) continue;
     std::vector<std::byte> to(static_cast<std::size_t>(whole.end) *
                               checkpoint::bytes_of(any->dtype));
@@ -80,7 +80,8 @@ void enter_checkpoint(const Input& input) {
     }
   }
   furnish(parts);
-  if (const auto reader = checkpoint::Reader::open(room() / "step-00000000")) read_all(*reader);
+  if (const auto reader = checkpoint::CheckpointReader::open(room() / "step-00000000"))
+    read_all(*reader);
   orch({"export", "step-00000000", "-o", "exported", "--dtype",
         choice(input, 2) == 0 ? "f32" : "bf16"});
 }
@@ -90,7 +91,7 @@ std::vector<Input> huggingface_seeds() {
   for (const auto* model : {"gpt2", "bloom"}) {
     seeds.push_back(folder_as_seed(kSource / "tests/runtime/recorded" / model, "model"));
     std::erase_if(seeds.back(),
-                  [](const Part& part) { return part.name.ends_with("logits.json"); });
+                  [](const InputPart& part) { return part.name.ends_with("logits.json"); });
   }
   return seeds;
 }
@@ -118,7 +119,7 @@ void enter_tokenizer(const Input& input) {
 
 std::vector<Input> data_seeds() {
   std::vector<Input> seeds;
-  for (const auto dtype : {data::Dtype::u16, data::Dtype::i32}) {
+  for (const auto dtype : {data::TokenDtype::u16, data::TokenDtype::i32}) {
     furnish({});
     auto writer = required(data::IndexedWriter::create((room() / "d").string(), dtype));
     for (std::int32_t document = 0; document < 40; ++document) {
@@ -136,7 +137,7 @@ void enter_data(const Input& input) {
   furnish(input);
   orch({"data", "show", "d", "--tokenizer", "byte", "--format",
         choice(input, 2) == 0 ? "table" : "json"});
-  data::Options options;
+  data::DatasetOptions options;
   options.prefix = (room() / "d").string();
   options.seq = 16;
   options.vocab = 300;

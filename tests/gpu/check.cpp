@@ -45,8 +45,8 @@ double angle(const at::Tensor& a, const at::Tensor& b) {
   return 1 - ((x * y).sum() / (x.norm() * y.norm())).item<double>();
 }
 
-struct Trained {
-  Trained(ModelOptions options, const MicroBatch& batch, const char* optimizer)
+struct CheckedTraining {
+  CheckedTraining(ModelOptions options, const MicroBatch& batch, const char* optimizer)
       : parameters(parameter_specs(options.config), {options.dtype, true, options.device}),
         model(options, parameters, nullptr) {
     parameters.initialize(5, options.config.hidden > 1000 ? 0.02 : 0.1, options.config.layers);
@@ -82,7 +82,7 @@ void compare(const char* family, const plan::Model& config, double dropout, Reco
   options.config = config;
   options.dropout = dropout;
   const auto batch = some_batch(options.config, 4);
-  Trained cpu(options, batch, "adamw");
+  CheckedTraining cpu(options, batch, "adamw");
   const auto name = std::string(family) + " " + std::to_string(config.hidden) +
                     (dropout > 0 ? " dropout" : "") +
                     (recompute == Recompute::none   ? ""
@@ -90,7 +90,7 @@ void compare(const char* family, const plan::Model& config, double dropout, Reco
                                                     : " selective");
   options.device = at::Device(at::kCUDA, 0);
   options.recompute = recompute;
-  Trained fp32(options, batch, "adamw");
+  CheckedTraining fp32(options, batch, "adamw");
   check(name + " first weights", distance(fp32.first, cpu.first), 1e-7);
   check(name + " fp32: loss", std::abs(fp32.loss - cpu.loss), 1e-5);
   check(name + " fp32: gradients", distance(fp32.gradients, cpu.gradients), 2e-5);
@@ -98,12 +98,12 @@ void compare(const char* family, const plan::Model& config, double dropout, Reco
   check(name + " fp32: weights after AdamW",
         distance(fp32.parameters.masters(), cpu.parameters.masters()), 1e-5);
   options.dtype = at::kBFloat16;
-  Trained bf16(options, batch, "adafactor");
+  CheckedTraining bf16(options, batch, "adafactor");
   check(name + " bf16: loss", std::abs(bf16.loss - cpu.loss), 0.02);
   // The product of gate and up is rounded once more than GELU.
   const double most = config.swiglu ? 2e-3 : 1e-3;
   check(name + " bf16: angle of the gradients", angle(bf16.gradients, cpu.gradients), most);
-  Trained again(options, batch, "adafactor");
+  CheckedTraining again(options, batch, "adafactor");
   check(name + " bf16: the same bits again", at::equal(again.gradients, bf16.gradients) ? 0 : 1, 0);
 }
 
@@ -165,7 +165,7 @@ void check_gelu() {
                back = weight.t().contiguous(), dy = rounded(wave({200, hidden}, 0.29) + 0.7);
     bias.narrow(0, 0, 2).copy_(at::tensor({20.f, -20.f}));
     struct Result {
-      Activated made;
+      ActivatedProduct made;
       at::Tensor dx, db;
     };
     const auto run = [&](auto&& to) {
@@ -303,8 +303,8 @@ void check_shared_keys() {
 
 // Updated on the host, slice by slice, as on the device: more slices than the ring has room for.
 void check_offload() {
-  const std::vector<ParameterSpec> specs = {{"a", {5, 11000003}, -1, Init::normal, true},
-                                            {"b", {1001}, -1, Init::zeros, false}};
+  const std::vector<ParameterSpec> specs = {{"a", {5, 11000003}, -1, WeightInit::normal, true},
+                                            {"b", {1001}, -1, WeightInit::zeros, false}};
   struct Case {
     const char* name;
     at::ScalarType dtype;
@@ -376,7 +376,7 @@ void measure_host() {
     options.on_host = kAllOfThem;
     options.away = away;
     options.whole_weights = options.whole_gradients = !away;
-    Parameters parameters({{"a", {1000, kCount / 1000}, -1, Init::normal, true}}, options);
+    Parameters parameters({{"a", {1000, kCount / 1000}, -1, WeightInit::normal, true}}, options);
     const auto adamw = make_optimizer("adamw", parameters, {});
     std::int64_t step = 0;
     const double seconds = best_seconds([&] {
@@ -456,7 +456,7 @@ void check_nccl() {
   options.timeout = std::chrono::seconds(30);
   options.device = at::Device(at::kCUDA, 0);
   const auto nccl = make_transport(options);
-  const auto finish = [](Running running) {
+  const auto finish = [](RunningCollective running) {
     running.work->wait();
     if (running.finish) running.finish();
   };

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   std::vector<Error> reasons, warnings;
   owner.check(run, reasons, warnings);
   backend::Work work;
-  const auto status = owner.work(run, orch::backend::Explained::formulas, work);
+  const auto status = owner.work(run, orch::backend::WorkTexts::formulas, work);
   if (!status || !reasons.empty())
     return std::fprintf(
                stderr, "%s\n",

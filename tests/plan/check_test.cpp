@@ -9,12 +9,12 @@ using namespace orch::plan;
 
 namespace {
 
-struct Verdict {
+struct CheckVerdict {
   std::vector<Error> reasons, warnings;
 };
 
-Verdict check(const Run& run, const Budget& budget = {}) {
-  Verdict verdict;
+CheckVerdict check(const Run& run, const Budget& budget = {}) {
+  CheckVerdict verdict;
   plan::check(run, budget, verdict.reasons, verdict.warnings);
   return verdict;
 }

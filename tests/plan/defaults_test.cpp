@@ -12,7 +12,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 // An experiment without flash_attention, unless it is given.
-struct Asked {
+struct RequestedSettings {
   std::int64_t released = 2020;
   std::string dtype = "bf16";
   std::string framework = {};
@@ -42,11 +42,11 @@ StrategyPtr strategy_with_attention() {
   auto made = *test::strategy();
   // Asked for before the dtype that it depends on.
   made.params.push_back(Flag{"flash_attention", "", false});
-  made.params.push_back(Choice{"dtype", "", {"bf16", "fp16", "fp32", "tf32"}});
+  made.params.push_back(ChoiceSetting{"dtype", "", {"bf16", "fp16", "fp32", "tf32"}});
   return std::make_shared<const Strategy>(made);
 }
 
-Run planned(const Asked& asked) {
+Run planned(const RequestedSettings& asked) {
   auto experiment = test::experiment();
   experiment.stack = asked.stack;
   auto& strategy = experiment.strategies.front();
@@ -63,7 +63,9 @@ Run planned(const Asked& asked) {
   return plan->runs.at(0);
 }
 
-bool flash(const Asked& asked) { return planned(asked).setting("flash_attention") == Value(true); }
+bool flash(const RequestedSettings& asked) {
+  return planned(asked).setting("flash_attention") == Value(true);
+}
 
 }  // namespace
 

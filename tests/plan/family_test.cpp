@@ -8,9 +8,9 @@ using namespace orch::plan;
 
 namespace {
 
-using Given = std::vector<std::pair<Field, Value>>;
+using GivenFields = std::vector<std::pair<Field, Value>>;
 
-Model made(std::string_view family, const Given& given) {
+Model made(std::string_view family, const GivenFields& given) {
   return complete(*find_family(family), [&](Field field) -> Value {
     for (const auto& [known, value] : given)
       if (known == field) return value;
@@ -20,7 +20,7 @@ Model made(std::string_view family, const Given& given) {
 
 Value n(std::int64_t number) { return number; }
 
-Given llama_3_8b() {
+GivenFields llama_3_8b() {
   return {{Field::layers, n(32)},  {Field::hidden, n(4096)},      {Field::heads, n(32)},
           {Field::kv_heads, n(8)}, {Field::ffn_hidden, n(14336)}, {Field::vocab, n(128256)},
           {Field::seq, n(8192)}};
@@ -143,10 +143,11 @@ TEST_CASE("what a model cannot be", "[plan]") {
 }
 
 TEST_CASE("experts and latent attention that cannot be", "[plan]") {
-  const auto with = [](const Given& more) {
-    Given given{{Field::layers, n(2)},           {Field::hidden, n(64)}, {Field::heads, n(4)},
-                {Field::vocab, n(100)},          {Field::seq, n(16)},    {Field::experts, n(4)},
-                {Field::experts_per_token, n(2)}};
+  const auto with = [](const GivenFields& more) {
+    GivenFields given{
+        {Field::layers, n(2)},           {Field::hidden, n(64)}, {Field::heads, n(4)},
+        {Field::vocab, n(100)},          {Field::seq, n(16)},    {Field::experts, n(4)},
+        {Field::experts_per_token, n(2)}};
     given.insert(given.begin(), more.begin(), more.end());
     return wrong(made("moe", given));
   };

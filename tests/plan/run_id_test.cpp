@@ -94,7 +94,7 @@ TEST_CASE("where a framework trains, the engine of the estimate is no part of th
 }
 
 TEST_CASE("variables that a job expands and does not set must be there", "[plan]") {
-  Slurm job;
+  SlurmSettings job;
   job.environment = {{"A", "$WORK/${USER_1}/$$HOME \\$X"},
                      {"B", "$A/$SCRATCH"},
                      {"C", "$C:x"},

@@ -86,8 +86,8 @@ TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
   partition.gpu.name = "a100-80g";
   partition.gpu.released = 2020;
   partition.seen.stacks = {"diary"};
-  const auto add = [&](const char* name, const char* date, bool tuned, Seen::Span gpus,
-                       Seen::Span params, const char* gpu = "a100-80g") {
+  const auto add = [&](const char* name, const char* date, bool tuned, SeenRanges::Span gpus,
+                       SeenRanges::Span params, const char* gpu = "a100-80g") {
     Stack made = *stack(name, date, {"fsdp/framework"}, 1, tuned);
     made.seen.rows = 9;
     made.seen.gpus = gpus;

@@ -57,8 +57,8 @@ inline StrategyPtr strategy() {
 }
 
 // {"gpus", {384}}: one point per value.
-inline Axis axis(const std::string& field, std::vector<Value> values) {
-  Axis made{{field}, {}};
+inline SweepAxis axis(const std::string& field, std::vector<Value> values) {
+  SweepAxis made{{field}, {}};
   for (auto& value : values) made.points.push_back({std::move(value)});
   return made;
 }

@@ -11,7 +11,7 @@ Record full() {
   Record record;
   record.id = "job.out#2";
   record.source = "job.out";
-  record.state = State::failed;
+  record.state = RunState::failed;
   record.failure = Failure::gpu_memory;
   record.reason = "CUDA out of memory";
   record.set("tensor_parallel", std::int64_t{4});
@@ -36,7 +36,7 @@ Record full() {
   measured.spikes = {{2, 9.1, 9.9, 4, true}};
   measured.time_items = {{"forward", "compute", 40}};
   record.estimated.emplace();
-  record.estimated->fit = plan::Fit::tight;
+  record.estimated->fit = plan::MemoryFit::tight;
   record.estimated->step_seconds = 131;
   record.doubts = {{"tflops", "tflops_per_gpu", "34.99 does not follow from 184 s"}};
   return record;
@@ -113,7 +113,7 @@ TEST_CASE("fields stand in the order in which people look at them") {
   record.set("gpus", std::int64_t{2});
   record.set("gpus", std::int64_t{4});
   REQUIRE(record.fields.size() == 3);
-  CHECK(record.fields[0] == Field{"gpus", std::int64_t{4}, false});
+  CHECK(record.fields[0] == RecordField{"gpus", std::int64_t{4}, false});
   CHECK(record.fields[1].name == "global_batch");
   CHECK(record.fields[2].name == "seed");
 }

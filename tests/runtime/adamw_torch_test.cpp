@@ -8,9 +8,9 @@
 using namespace orch::train;
 
 TEST_CASE("AdamW follows torch::optim::AdamW over 20 steps", "[runtime][optim]") {
-  Parameters parameters(
-      {{"matrix", {257, 129}, -1, Init::normal, true}, {"vector", {1001}, -1, Init::ones, false}},
-      {});
+  Parameters parameters({{"matrix", {257, 129}, -1, WeightInit::normal, true},
+                         {"vector", {1001}, -1, WeightInit::ones, false}},
+                        {});
   parameters.initialize(3, 0.5, 1);
   const auto ours = make_optimizer("adamw", parameters, {});
 

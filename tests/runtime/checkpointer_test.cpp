@@ -32,7 +32,7 @@ std::int64_t latest_step(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("a checkpoint is written while its caller goes on", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   Checkpointer rank0(place.root(), as_rank(0));
   rank0.save(at_step(1, 2), simple(1));  // cannot complete before rank 1
   CHECK(rank0.is_writing());
@@ -50,7 +50,7 @@ TEST_CASE("a checkpoint is written while its caller goes on", "[checkpoint]") {
 }
 
 TEST_CASE("a save waits for the one before", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   Checkpointer writer(place.root(), {});
   for (std::int64_t step = 1; step <= 4; ++step) writer.save(at_step(step), simple(step));
   REQUIRE(writer.finish());
@@ -62,7 +62,7 @@ TEST_CASE("a save waits for the one before", "[checkpoint]") {
 }
 
 TEST_CASE("a checkpoint that fails is told, and training may go on", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   Checkpointer writer(place.root() / "here", {});
   writer.save(at_step(1), simple(1));
   REQUIRE(writer.finish());
@@ -84,7 +84,7 @@ TEST_CASE("a checkpoint that fails is told, and training may go on", "[checkpoin
 }
 
 TEST_CASE("leaving does not wait for a rank that never comes", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto begin = std::chrono::steady_clock::now();
   {
     Checkpointer writer(place.root(), as_rank(0));
@@ -96,7 +96,7 @@ TEST_CASE("leaving does not wait for a rank that never comes", "[checkpoint]") {
 
 TEST_CASE("a folder that is removed while it is written fails at once, not after the timeout",
           "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   Checkpointer rank0(place.root(), as_rank(0));
   const auto began = std::chrono::steady_clock::now();
   rank0.save(at_step(1, 2), simple(1));
@@ -109,7 +109,7 @@ TEST_CASE("a folder that is removed while it is written fails at once, not after
 }
 
 TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto draft = place.root() / "step-00000001.a.writing";
   Checkpointer rank0(place.root(), as_rank(0)), rank1(place.root(), as_rank(1));
   std::atomic<bool> has_begun = false;

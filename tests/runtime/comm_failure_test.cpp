@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kTimeout = 5;
 
-RankOptions with_flight(const ::Place& place) {
+RankOptions with_flight(const ::TestFolder& place) {
   RankOptions options;
   options.timeout_seconds = kTimeout;
   options.flight_folder = place.root().string();
@@ -45,7 +45,7 @@ std::function<void(World&)> steps_until(int rank, const std::function<void(World
   };
 }
 
-void check_survivors(const std::vector<Outcome>& outcomes, int culprit, double within,
+void check_survivors(const std::vector<RankOutcome>& outcomes, int culprit, double within,
                      const std::string& collective, const std::string& blame) {
   for (int rank = 0; rank < static_cast<int>(outcomes.size()); ++rank) {
     if (rank == culprit) continue;
@@ -62,7 +62,7 @@ void check_survivors(const std::vector<Outcome>& outcomes, int culprit, double w
 }  // namespace
 
 TEST_CASE("a killed rank is named by all the others, with what it did last", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const int ranks = GENERATE(2, 3, 4);
   CAPTURE(ranks);
   const int victim = ranks - 1;
@@ -77,7 +77,7 @@ TEST_CASE("a killed rank is named by all the others, with what it did last", "[c
 }
 
 TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const auto outcomes = run_worlds(3, steps_until(0, [](World&) { ::kill(::getpid(), SIGKILL); }),
                                    with_flight(place));
   check_survivors(outcomes, 0, kTimeout, "all_reduce #4 of 'data'", "rank 0 is gone (process ");
@@ -85,7 +85,7 @@ TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm]
 }
 
 TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const int victim = GENERATE(1, 0);  // 0: the store hangs too
   const auto outcomes =
       run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight(place));
@@ -95,7 +95,7 @@ TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that computes for too long is named, and what it does", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const auto outcomes = run_worlds(
       3, steps_until(1, [](World&) { std::this_thread::sleep_for(std::chrono::seconds(9)); }),
       with_flight(place));
@@ -104,9 +104,9 @@ TEST_CASE("a rank that computes for too long is named, and what it does", "[comm
 }
 
 TEST_CASE("who waits for another is not to blame, but the last of the chain", "[comm][failure]") {
-  using train::Entered, train::Sighting;
-  const auto at = [](int rank, std::vector<Entered> entered) {
-    Sighting sighting;
+  using train::EnteredCollective, train::RankStatus;
+  const auto at = [](int rank, std::vector<EnteredCollective> entered) {
+    RankStatus sighting;
     sighting.rank = rank;
     sighting.answered = true;
     sighting.step = 7;
@@ -114,7 +114,7 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
     return sighting;
   };
   const auto waits = [](const char* kind, const char* group, int peer) {
-    return Entered{kind, group, 4, 8, true, true, peer, {}};
+    return EnteredCollective{kind, group, 4, 8, true, true, peer, {}};
   };
   auto posted = waits("recv", "up 3→2", 3);  // posted ahead of time
   posted.is_waited = false;
@@ -127,7 +127,7 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
       blame(waits("recv", "down 2→3", 2), {at(0, {posted}), at(1, {down(1)}), at(2, {down(2)})}) ==
       last + "; rank 2 waits for it in recv #4 of 'down 1→2'");
   // For a collective: rank 1 has not entered it, because it waits too.
-  const Entered sum{"all_reduce", "world", 9, 8, true, true, -1, {0, 1, 3}};
+  const EnteredCollective sum{"all_reduce", "world", 9, 8, true, true, -1, {0, 1, 3}};
   CHECK(blame(sum, {at(0, {sum}), at(1, {waits("recv", "down 2→1", 2)}), at(2, {})}) ==
         "rank 2 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 2→1'");
   // In a cycle no rank is last: the first one found is named.
@@ -137,7 +137,7 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
 }
 
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const int victim = GENERATE(1, 0);
   const auto outcomes = run_worlds(3, steps_until(victim, [](World&) {}), with_flight(place));
   CHECK(outcomes[static_cast<std::size_t>(victim)].ok());
@@ -146,7 +146,7 @@ TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that fails tells the others why", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const int victim = GENERATE(2, 0);
   const auto fail = [](World& world) {
     world.announce_failure("out of memory");
@@ -158,7 +158,7 @@ TEST_CASE("a rank that fails tells the others why", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const auto outcomes = run_worlds(
       2,
       [](World& world) {
@@ -173,7 +173,7 @@ TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
 
 TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm][failure]") {
   for (int trial = 0; trial < 10; ++trial) {
-    const ::Place place;
+    const ::TestFolder place;
     auto options = with_flight(place);
     options.timeout_seconds = 2;
     options.meanwhile = [&](const std::vector<pid_t>& pids) {
@@ -197,7 +197,7 @@ TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm]
 }
 
 TEST_CASE("the flight files of the dead hold their last collectives", "[comm][failure]") {
-  const ::Place place;
+  const ::TestFolder place;
   const auto options = with_flight(place);
   run_worlds(2,
              steps_until(1,

@@ -10,7 +10,7 @@
 
 using namespace orch;
 using namespace orch::test;
-using train::Group;
+using train::CommGroup;
 using train::Reduce;
 using train::World;
 
@@ -28,7 +28,7 @@ void expect_values(const at::Tensor& tensor, std::vector<std::int64_t> values, c
 }
 
 // Rank r has 1+r, 2+r, 10*r: summed over n ranks n+s, 2n+s, 10s with s = n(n-1)/2.
-void try_reductions(Group& group, at::ScalarType type) {
+void try_reductions(CommGroup& group, at::ScalarType type) {
   const std::int64_t n = group.size(), r = group.rank(), s = n * (n - 1) / 2;
   auto tensor = numbers({1 + r, 2 + r, 10 * r}, type);
   group.all_reduce(tensor).wait();
@@ -44,7 +44,7 @@ void try_reductions(Group& group, at::ScalarType type) {
   expect_values(part, {10 * r * n + s, (10 * r + 1) * n + s}, "reduce_scatter");
 }
 
-void try_moves(Group& group, at::ScalarType type) {
+void try_moves(CommGroup& group, at::ScalarType type) {
   const std::int64_t n = group.size(), r = group.rank();
   auto tensor = numbers({r, r + 1, 40}, type);
   group.broadcast(tensor, group.size() - 1).wait();
@@ -108,7 +108,7 @@ TEST_CASE("groups of some ranks work beside each other, in the order of their li
 TEST_CASE("many collectives may be under way at once", "[comm]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     std::vector<at::Tensor> tensors;
-    std::vector<train::Pending> pending;
+    std::vector<train::PendingCollective> pending;
     for (int i = 0; i < 50; ++i) {
       tensors.push_back(at::full({1000}, i + world.rank(), at::kFloat));
       pending.push_back(world.world().all_reduce(tensors.back()));

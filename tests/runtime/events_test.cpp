@@ -45,7 +45,7 @@ StepEvent step_event(std::int64_t step, double loss) {
 }  // namespace
 
 TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events events(folder.root());
   events.write("start", {{"ranks", 4},
                          {"device", "cpu"},
@@ -93,7 +93,7 @@ TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") 
 }
 
 TEST_CASE("what is not finite is null", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events events(folder.root());
   events.step(step_event(1, std::nan("")));
   events.write("evaluation", {{"step", 1}, {"loss", std::numeric_limits<double>::infinity()}});
@@ -103,7 +103,7 @@ TEST_CASE("what is not finite is null", "[runtime][events]") {
 }
 
 TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events events(folder.root());
   events.write("start", {{"ranks", 1}, {"device", "cpu"}, {"parameters", 1}});
   for (std::int64_t step = 1; step <= 20; ++step) {
@@ -120,7 +120,7 @@ TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
 }
 
 TEST_CASE("events of several threads do not mix", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events events(folder.root());
   const std::string message(10'000, 'x');
   std::vector<std::thread> threads;
@@ -134,14 +134,14 @@ TEST_CASE("events of several threads do not mix", "[runtime][events]") {
 }
 
 TEST_CASE("a second opening appends", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events(folder.root()).write("checkpoint", {{"step", 1}});
   Events(folder.root()).write("checkpoint", {{"step", 2}});
   CHECK(lines_of(folder.root()).size() == 2);
 }
 
 TEST_CASE("a full disk does not end a training", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   fs::create_symlink("/dev/full", folder.root() / "events.jsonl");
   Events events(folder.root());
   CHECK_NOTHROW(events.write("checkpoint", {{"step", 1}}));
@@ -150,7 +150,7 @@ TEST_CASE("a full disk does not end a training", "[runtime][events]") {
 
 // A limit on the size of files cuts a line as a full disk does.
 TEST_CASE("half a line costs that line alone", "[runtime][events]") {
-  const Place folder;
+  const TestFolder folder;
   Events events(folder.root());
   events.write("checkpoint", {{"step", 1}});
   const auto size = fs::file_size(folder.root() / "events.jsonl");
@@ -175,5 +175,5 @@ TEST_CASE("half a line costs that line alone", "[runtime][events]") {
 TEST_CASE("events without a folder are refused, silent ones go nowhere", "[runtime][events]") {
   Events silent;
   CHECK_NOTHROW(silent.write("end", {{"step", 1}}));
-  CHECK_THROWS_AS(Events("/nowhere"), Failed);
+  CHECK_THROWS_AS(Events("/nowhere"), ClassifiedFailure);
 }

@@ -15,7 +15,7 @@ inline train::Parameters parameters_of(const std::vector<std::vector<std::int64_
                                        const train::ParameterOptions& options = {}) {
   std::vector<train::ParameterSpec> specs;
   for (const auto& shape : shapes)
-    specs.push_back({fmt::format("p{}", specs.size()), shape, -1, train::Init::zeros, false});
+    specs.push_back({fmt::format("p{}", specs.size()), shape, -1, train::WeightInit::zeros, false});
   return train::Parameters(specs, options);
 }
 

@@ -92,9 +92,9 @@ TEST_CASE("host memory has its size and is zero", "[runtime][host]") {
 TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const std::int64_t large = 5 * Staging::kMost + 77, first = 4 * Staging::kMost + 512;
-  const std::vector<ParameterSpec> specs = {{"a", {1, large}, -1, Init::normal, true},
-                                            {"b", {1001}, -1, Init::ones, false},
-                                            {"c", {7, 13}, -1, Init::normal, true}};
+  const std::vector<ParameterSpec> specs = {{"a", {1, large}, -1, WeightInit::normal, true},
+                                            {"b", {1001}, -1, WeightInit::ones, false},
+                                            {"c", {7, 13}, -1, WeightInit::normal, true}};
   at::Tensor wanted;
   for (const std::size_t on_host : {std::size_t{0}, std::size_t{2}, kAllOfThem}) {
     ParameterOptions options;

@@ -20,7 +20,7 @@ namespace {
 using namespace orch;
 using Sequences = std::vector<std::vector<std::int64_t>>;
 
-plan::Model config_of(const checkpoint::Reader& reader) {
+plan::Model config_of(const checkpoint::CheckpointReader& reader) {
   return *plan::parse_model(reader.facts().texts.at("model"), "model");
 }
 

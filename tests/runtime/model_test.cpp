@@ -18,14 +18,14 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-enum class Family { gpt, bloom, llama, qwen3 };
+enum class TestedFamily { gpt, bloom, llama, qwen3 };
 
-plan::Model tiny(Family family) {
-  if (family == Family::gpt || family == Family::bloom)
-    return plan::sized(family == Family::gpt ? "gpt" : "bloom", "", 2, 32, 4, 100, 16);
+plan::Model tiny(TestedFamily family) {
+  if (family == TestedFamily::gpt || family == TestedFamily::bloom)
+    return plan::sized(family == TestedFamily::gpt ? "gpt" : "bloom", "", 2, 32, 4, 100, 16);
   auto llama = some_llama();
-  llama.qk_norm = family == Family::qwen3;
-  llama.tied = family == Family::qwen3;
+  llama.qk_norm = family == TestedFamily::qwen3;
+  llama.tied = family == TestedFamily::qwen3;
   return llama;
 }
 
@@ -39,7 +39,7 @@ std::int64_t count(const std::vector<ParameterSpec>& specs) {
 
 // Counted from the tensors, without padding; the plan's formula is independent of them.
 std::int64_t count(const plan::Model& model) {
-  const auto counted = count(parameter_specs(model, Span::whole(model), model.vocab));
+  const auto counted = count(parameter_specs(model, LayerSpan::whole(model), model.vocab));
   CHECK(static_cast<double>(counted) == model.params());
   return counted;
 }
@@ -49,8 +49,8 @@ double relative_distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / (b.abs().max().item<double>() + 1e-12);
 }
 
-struct Setup {
-  explicit Setup(ModelOptions asked) : options(std::move(asked)) {
+struct ModelSetup {
+  explicit ModelSetup(ModelOptions asked) : options(std::move(asked)) {
     parameters.initialize(5, 0.2, options.config.layers);
     // Biases and norms with other values than the special initial ones.
     for (auto& parameter : parameters)
@@ -68,7 +68,7 @@ struct Setup {
   Stage model{options, parameters, nullptr};
 };
 
-ModelOptions options_of(Family family) {
+ModelOptions options_of(TestedFamily family) {
   ModelOptions options;
   options.config = tiny(family);
   return options;
@@ -77,8 +77,9 @@ ModelOptions options_of(Family family) {
 }  // namespace
 
 TEST_CASE("loss and gradients are those of autograd on another implementation", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
-  Setup setup(options_of(family));
+  const auto family =
+      GENERATE(TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3);
+  ModelSetup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(3);
 
@@ -95,8 +96,9 @@ TEST_CASE("loss and gradients are those of autograd on another implementation", 
 }
 
 TEST_CASE("logits are those of another implementation", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
-  Setup setup(options_of(family));
+  const auto family =
+      GENERATE(TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3);
+  ModelSetup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(2);
   const auto expected = reference.logits(batch.tokens).narrow(1, 0, 100).detach();
@@ -104,7 +106,7 @@ TEST_CASE("logits are those of another implementation", "[runtime]") {
 }
 
 TEST_CASE("gradients of micro-batches add up", "[runtime]") {
-  Setup whole(options_of(Family::gpt)), parts(options_of(Family::gpt));
+  ModelSetup whole(options_of(TestedFamily::gpt)), parts(options_of(TestedFamily::gpt));
   const auto batch = whole.batch(4);
   whole.model.train(batch, 1, {});
   for (int part = 0; part < 2; ++part)
@@ -115,8 +117,9 @@ TEST_CASE("gradients of micro-batches add up", "[runtime]") {
 }
 
 TEST_CASE("a step's gradients do not know those of the step before", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
-  Setup once(options_of(family)), again(options_of(family));
+  const auto family =
+      GENERATE(TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3);
+  ModelSetup once(options_of(family)), again(options_of(family));
   once.model.train(once.batch(4), 1, {});
   for (auto& parameter : again.parameters) parameter.gradient.fill_(NAN);
   again.parameters.zero_gradients();
@@ -128,13 +131,14 @@ TEST_CASE("a step's gradients do not know those of the step before", "[runtime]"
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
   const auto recompute = GENERATE(Recompute::selective, Recompute::full);
-  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
+  const auto family =
+      GENERATE(TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3);
   auto options = options_of(family);
   options.dropout = 0.1;
   options.attention_dropout = 0.1;
-  Setup plain(options);
+  ModelSetup plain(options);
   options.recompute = recompute;
-  Setup again(options);
+  ModelSetup again(options);
   const auto batch = plain.batch(3, 12);
   const auto expected = plain.model.train(batch, 1, {});
   const auto loss = again.model.train(batch, 1, {});
@@ -144,10 +148,10 @@ TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
 }
 
 TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[runtime]") {
-  auto options = options_of(Family::gpt);
+  auto options = options_of(TestedFamily::gpt);
   options.dropout = 0.2;
   options.attention_dropout = 0.2;
-  Setup whole(options), parts(options);
+  ModelSetup whole(options), parts(options);
   const auto batch = whole.batch(4, 8);
   whole.model.train(batch, 1, {});
   for (int part = 0; part < 4; ++part)
@@ -155,7 +159,7 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
                        batch.targets.narrow(0, part * 16, 16), 1, 8 + part},
                       0.25, {});
   CHECK(relative_distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
-  Setup other(options);
+  ModelSetup other(options);
   auto next = batch;
   next.step = 2;
   other.model.train(next, 1, {});
@@ -164,8 +168,9 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
 }
 
 TEST_CASE("every parameter is told ready once, in the order of the buffers", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
-  Setup setup(options_of(family));
+  const auto family =
+      GENERATE(TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3);
+  ModelSetup setup(options_of(family));
   std::vector<std::size_t> order, expected;
   setup.model.train(setup.batch(1), 1, [&](std::size_t index) { order.push_back(index); });
   for (std::size_t i = 0; i < setup.parameters.size(); ++i) expected.push_back(i);
@@ -173,7 +178,8 @@ TEST_CASE("every parameter is told ready once, in the order of the buffers", "[r
 }
 
 TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runtime]") {
-  for (const auto family : {Family::gpt, Family::bloom, Family::llama, Family::qwen3})
+  for (const auto family :
+       {TestedFamily::gpt, TestedFamily::bloom, TestedFamily::llama, TestedFamily::qwen3})
     for (const auto& spec : parameter_specs(tiny(family))) {
       INFO(spec.name);
       CHECK(spec.decay == (spec.shape.size() == 2));
@@ -207,10 +213,10 @@ TEST_CASE("the parameters are as many as were published, and as many as are plan
 
 TEST_CASE("16-bit types follow fp32 as far as they can", "[runtime]") {
   const auto dtype = GENERATE(at::kBFloat16, at::kHalf);
-  auto options = options_of(GENERATE(Family::gpt, Family::qwen3));
-  Setup wide(options);
+  auto options = options_of(GENERATE(TestedFamily::gpt, TestedFamily::qwen3));
+  ModelSetup wide(options);
   options.dtype = dtype;
-  Setup half(options);
+  ModelSetup half(options);
   const auto batch = wide.batch(2);
   const double expected = wide.model.train(batch, 1, {}).item<double>();
   const double loss = half.model.train(batch, 1, {}).item<double>();

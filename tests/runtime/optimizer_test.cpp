@@ -21,7 +21,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The matrix and the vector of optimizer_reference.py.
 std::vector<ParameterSpec> two() {
-  return {{"matrix", {3, 4}, -1, Init::zeros, true}, {"vector", {4}, -1, Init::zeros, false}};
+  return {{"matrix", {3, 4}, -1, WeightInit::zeros, true},
+          {"vector", {4}, -1, WeightInit::zeros, false}};
 }
 
 void fill_weights(Parameters& parameters) {
@@ -102,7 +103,7 @@ TEST_CASE("weights half way between two bf16 numbers are rounded to the even one
           "[runtime][optim]") {
   ParameterOptions options;
   options.dtype = at::kBFloat16;
-  Parameters parameters({{"a", {8, 5}, -1, Init::zeros, false}}, options);
+  Parameters parameters({{"a", {8, 5}, -1, WeightInit::zeros, false}}, options);
   const std::vector<std::pair<std::uint32_t, std::uint16_t>> cases = {
       {0x3f808000u, 0x3f80}, {0x3f818000u, 0x3f82}, {0x3f808001u, 0x3f81}, {0x3f807fffu, 0x3f80},
       {0xbf808000u, 0xbf80}, {0xbf818000u, 0xbf82}, {0x7f7f8000u, 0x7f80}};
@@ -132,7 +133,7 @@ TEST_CASE("without masters the optimizers work in 16 bits", "[runtime][optim]") 
 
 // A constant gradient makes each step of AdamW as long as the learning rate.
 TEST_CASE("masters keep small updates that bf16 would lose", "[runtime][optim]") {
-  const std::vector<ParameterSpec> one = {{"x", {1}, -1, Init::ones, false}};
+  const std::vector<ParameterSpec> one = {{"x", {1}, -1, WeightInit::ones, false}};
   for (const bool masters : {true, false}) {
     Parameters parameters(one, {at::kBFloat16, masters, at::kCPU});
     parameters.initialize(1, 0.02, 1);
@@ -160,7 +161,7 @@ TEST_CASE("matrices and embeddings decay, biases and norms do not", "[runtime][o
                                           "layers.0.qkv.weight", "layers.0.mlp.up.weight"};
   std::vector<ParameterSpec> specs;
   for (const auto& [name, shape] : shapes)
-    specs.push_back({name, shape, -1, Init::ones, shape.size() > 1});
+    specs.push_back({name, shape, -1, WeightInit::ones, shape.size() > 1});
   for (const std::string name : {"adamw", "adafactor"}) {
     Parameters parameters(specs, {});
     parameters.initialize(1, 0.02, 1);
@@ -182,7 +183,7 @@ TEST_CASE("what lies between parameters stays zero", "[runtime][optim]") {
 }
 
 TEST_CASE("AdamW's result depends on neither threads nor ranges", "[runtime][optim]") {
-  const std::vector<ParameterSpec> specs = {{"big", {300, 1001}, -1, Init::normal, true}};
+  const std::vector<ParameterSpec> specs = {{"big", {300, 1001}, -1, WeightInit::normal, true}};
   const auto weights = [&](int threads) {
     at::set_num_threads(threads);
     Parameters parameters(specs, {});

@@ -10,9 +10,9 @@ using namespace orch::train;
 namespace {
 
 std::vector<ParameterSpec> specs() {
-  return {{"norm.weight", {10}, -1, Init::ones, false},
-          {"matrix", {100, 30}, 0, Init::normal, true},
-          {"out", {64, 64}, 1, Init::scaled_normal, true}};
+  return {{"norm.weight", {10}, -1, WeightInit::ones, false},
+          {"matrix", {100, 30}, 0, WeightInit::normal, true},
+          {"out", {64, 64}, 1, WeightInit::scaled_normal, true}};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kVocab = 128;  // 100 words, padded
 constexpr std::int64_t kSamples = 3, kFirst = 5, kStep = 7;
 
-struct Case {
+struct PartsCase {
   std::string name;
   plan::Model config;
   at::ScalarType dtype;
@@ -33,14 +33,14 @@ struct Case {
   }
 };
 
-struct Model {
+struct NamedModel {
   std::string name;
   plan::Model config;
 };
 
-std::vector<Model> models() {
-  std::vector<Model> all = {{"gpt", plan::sized("gpt", "", 2, 32, 4, 100, 16)},
-                            {"bloom", plan::sized("bloom", "", 2, 32, 4, 100, 16)}};
+std::vector<NamedModel> models() {
+  std::vector<NamedModel> all = {{"gpt", plan::sized("gpt", "", 2, 32, 4, 100, 16)},
+                                 {"bloom", plan::sized("bloom", "", 2, 32, 4, 100, 16)}};
   for (const std::int64_t kv_heads : {4, 2})
     for (const bool qk_norm : {false, true})
       for (const bool qkv_bias : {false, true}) {
@@ -60,8 +60,8 @@ std::vector<Model> models() {
   return all;
 }
 
-std::vector<Case> cases(bool shared) {
-  std::vector<Case> all;
+std::vector<PartsCase> cases(bool shared) {
+  std::vector<PartsCase> all;
   for (const auto& [name, config] : models())
     for (const auto dtype : {at::kFloat, at::kBFloat16})
       for (const double dropout : {0.0, 0.2})
@@ -95,7 +95,7 @@ double distance(const at::Tensor& got, const at::Tensor& wanted) {
   return (got - wanted).norm().item<double>() / (wanted.norm().item<double>() + 1e-12);
 }
 
-void compare(Group& group, const Case& each) {
+void compare(CommGroup& group, const PartsCase& each) {
   ModelOptions options;
   options.config = each.config;
   options.dtype = each.dtype;
@@ -103,7 +103,7 @@ void compare(Group& group, const Case& each) {
   options.recompute = each.recompute;
   options.seed = 11;
   options.axis = TensorAxis(group, each.sequence, nullptr);
-  const auto specs = parameter_specs(options.config, Span::whole(options.config), kVocab);
+  const auto specs = parameter_specs(options.config, LayerSpan::whole(options.config), kVocab);
   Parameters whole(specs, {each.dtype}),
       mine(lay_out(specs, {group.rank(), group.size()}), {each.dtype});
   set_weights(whole, options.config.layers);
@@ -143,12 +143,13 @@ std::int64_t put_off_numbers(const plan::Model& model, std::int64_t ranks) {
          (4 * model.hidden + (heads * model.head_dim + mlp) / ranks);
 }
 
-void put_off(Group& group, const Model& each, bool sequence) {
+void put_off(CommGroup& group, const NamedModel& each, bool sequence) {
   ModelOptions options;
   options.config = each.config;
   options.axis = TensorAxis(group, sequence, nullptr);
-  const auto layout = lay_out(parameter_specs(options.config, Span::whole(options.config), kVocab),
-                              {group.rank(), group.size()});
+  const auto layout =
+      lay_out(parameter_specs(options.config, LayerSpan::whole(options.config), kVocab),
+              {group.rank(), group.size()});
   Parameters once(layout, {}), later(layout, {});
   set_weights(once, options.config.layers);
   set_weights(later, options.config.layers);

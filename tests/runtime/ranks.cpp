@@ -18,12 +18,12 @@
 namespace orch::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 int say_to = -1;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 [[noreturn]] void be_rank(const train::WorldOptions& options,
@@ -40,12 +40,12 @@ double seconds_since(Clock::time_point start) {
 }
 
 // Removed at the end of the test's process; ranks exit without that.
-struct Folder {
+struct RanksFolder {
   std::filesystem::path path;
-  explicit Folder(std::filesystem::path at) : path(std::move(at)) {
+  explicit RanksFolder(std::filesystem::path at) : path(std::move(at)) {
     std::filesystem::create_directories(path);
   }
-  ~Folder() { std::filesystem::remove_all(path); }
+  ~RanksFolder() { std::filesystem::remove_all(path); }
 };
 
 struct Child {
@@ -76,7 +76,7 @@ void hear(const Child& child, std::string& said) {
     said.append(buffer, static_cast<std::size_t>(got));
 }
 
-void look_after(Child& child, Outcome& outcome, Clock::time_point began) {
+void look_after(Child& child, RankOutcome& outcome, SteadyClock::time_point began) {
   hear(child, outcome.said);
   int status = 0;
   if (::waitpid(child.pid, &status, WNOHANG | WUNTRACED | WCONTINUED) <= 0) return;
@@ -90,8 +90,8 @@ void look_after(Child& child, Outcome& outcome, Clock::time_point began) {
   ::close(child.hear_from);
 }
 
-void wait_for(std::vector<Child>& children, std::vector<Outcome>& outcomes,
-              Clock::time_point began) {
+void wait_for(std::vector<Child>& children, std::vector<RankOutcome>& outcomes,
+              SteadyClock::time_point began) {
   while (true) {
     bool is_any_running = false, is_any_left = false;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -109,15 +109,15 @@ void wait_for(std::vector<Child>& children, std::vector<Outcome>& outcomes,
 
 }  // namespace
 
-std::vector<Outcome> run_ranks(int count, const std::function<void(train::WorldOptions)>& body,
-                               const RankOptions& options) {
+std::vector<RankOutcome> run_ranks(int count, const std::function<void(train::WorldOptions)>& body,
+                                   const RankOptions& options) {
   train::WorldOptions world;
   world.size = count;
   world.port = free_port();
   world.timeout_seconds = options.timeout_seconds;
   world.flight_folder = options.flight_folder;
   world.jitter_ms = options.jitter_ms;
-  const auto began = Clock::now();
+  const auto began = SteadyClock::now();
   std::vector<Child> children;
   std::vector<pid_t> pids;
   for (world.rank = 0; world.rank < count; ++world.rank) {
@@ -126,13 +126,13 @@ std::vector<Outcome> run_ranks(int count, const std::function<void(train::WorldO
     pids.push_back(children.back().pid);
   }
   if (options.meanwhile) options.meanwhile(pids);
-  std::vector<Outcome> outcomes(children.size());
+  std::vector<RankOutcome> outcomes(children.size());
   wait_for(children, outcomes, began);
   return outcomes;
 }
 
-std::vector<Outcome> run_worlds(int count, const std::function<void(train::World&)>& body,
-                                const RankOptions& options) {
+std::vector<RankOutcome> run_worlds(int count, const std::function<void(train::World&)>& body,
+                                    const RankOptions& options) {
   return run_ranks(
       count,
       [&](const train::WorldOptions& with) {
@@ -151,7 +151,7 @@ void expect(bool condition, const std::string& what) {
   if (!condition) throw std::runtime_error("expected: " + what);
 }
 
-std::string complaints(const std::vector<Outcome>& outcomes) {
+std::string complaints(const std::vector<RankOutcome>& outcomes) {
   std::string all;
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank)
     if (!outcomes[rank].ok())

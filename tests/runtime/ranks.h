@@ -11,7 +11,7 @@
 namespace orch::test {
 
 // The end of a rank.
-struct Outcome {
+struct RankOutcome {
   int exit_code = -1;  // -1: by a signal
   int signal = 0;
   std::string said;    // its output, and the exception that ended it
@@ -30,18 +30,18 @@ struct RankOptions {
 
 // Each rank in its own process, forked before LibTorch has created a thread: the test's own process
 // must not compute. When only stopped ranks are left, they are killed.
-std::vector<Outcome> run_ranks(int count, const std::function<void(train::WorldOptions)>& body,
-                               const RankOptions& options = {});
+std::vector<RankOutcome> run_ranks(int count, const std::function<void(train::WorldOptions)>& body,
+                                   const RankOptions& options = {});
 
 // The same with an open world.
-std::vector<Outcome> run_worlds(int count, const std::function<void(train::World&)>& body,
-                                const RankOptions& options = {});
+std::vector<RankOutcome> run_worlds(int count, const std::function<void(train::World&)>& body,
+                                    const RankOptions& options = {});
 
 // In a rank: adds to its output.
 void say(const std::string& text);
 void expect(bool condition, const std::string& what);  // throws
 
 // In the test: the output of all ranks, if any failed.
-std::string complaints(const std::vector<Outcome>& outcomes);  // empty: none failed
+std::string complaints(const std::vector<RankOutcome>& outcomes);  // empty: none failed
 
 }  // namespace orch::test

@@ -124,7 +124,7 @@ plan::Model some_llama() {
   return llama;
 }
 
-Tokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed) {
+ReferenceTokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed) {
   const auto all = (at::arange(samples * config.seq + 1, at::kLong) * 7919 + seed * 104729)
                        .remainder(config.vocab);
   return {all.narrow(0, 0, samples * config.seq).clone(),

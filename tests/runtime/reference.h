@@ -47,9 +47,9 @@ class Reference {
 plan::Model some_llama();
 
 // Tokens and targets of `samples`, by a simple rule.
-struct Tokens {
+struct ReferenceTokens {
   at::Tensor tokens, targets;
 };
-Tokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed);
+ReferenceTokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed);
 
 }  // namespace orch::train

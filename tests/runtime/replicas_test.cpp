@@ -59,7 +59,7 @@ TEST_CASE("words add up over a pipeline's ends where both use them", "[runtime][
       auto llama = some_llama();
       llama.tied = tied;
       const std::int64_t stage = world.rank();
-      const Span span{stage, stage + 1, stage == 0, stage == 1};
+      const LayerSpan span{stage, stage + 1, stage == 0, stage == 1};
       Parameters parameters(parameter_specs(llama, span, 128), {});
       add_up(world, {1, 2, 1}, parameters, false);
       if (tied || stage == 0) expect_gradient(parameters, kWords, tied ? 3 : 1);

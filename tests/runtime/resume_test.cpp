@@ -25,7 +25,7 @@ bool see_instead(const fs::path& place, const fs::path& other) {
 }  // namespace
 
 TEST_CASE("ranks that see different checkpoints at the same path do not go on", "[runtime]") {
-  const ::Place place;
+  const ::TestFolder place;
   const auto here = place.root() / "here", other = place.root() / "other";
   REQUIRE(checkpoint::write(here, at_step(4), simple(1), {}));
   REQUIRE(checkpoint::write(other, at_step(4), simple(2), {}));  // the same sizes

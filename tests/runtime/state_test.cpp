@@ -15,7 +15,7 @@ TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpo
     state.push_back(
         train::whole_state("weights/" + std::to_string(state.size()), at::randn({rows, 7})));
   for (const int ranks : {1, 4, 9}) {
-    std::vector<Saved> shares(static_cast<std::size_t>(ranks));
+    std::vector<SavedState> shares(static_cast<std::size_t>(ranks));
     std::size_t pieces = 0;
     for (int rank = 0; rank < ranks; ++rank) {
       auto& share = shares[static_cast<std::size_t>(rank)];
@@ -27,7 +27,7 @@ TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpo
       CHECK(elements <= 151 * 7 / ranks + 1);
     }
     CHECK(pieces < state.size() + shares.size());
-    const ::Place place;
+    const ::TestFolder place;
     REQUIRE(write_all(place.root(), at_step(1), shares));
     const auto latest = checkpoint::open_latest(place.root());
     REQUIRE(latest.reader);

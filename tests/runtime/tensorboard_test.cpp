@@ -21,17 +21,17 @@ fs::path only_file(const fs::path& folder) {
   return files[0];
 }
 
-struct Read {
+struct ReadRecord {
   std::string text;
   int status;
 };
 
-Read read_with_python(const fs::path& file) {
+ReadRecord read_with_python(const fs::path& file) {
   const auto command = "python3 " ORCH_SOURCE_DIR "/tests/runtime/tensorboard_reader.py " +
                        shell_quote(file.string()) + " 2>&1";
   auto* pipe = ::popen(command.c_str(), "r");
   REQUIRE(pipe);
-  Read read;
+  ReadRecord read;
   std::array<char, 256> buffer;
   while (std::fgets(buffer.data(), buffer.size(), pipe)) read.text += buffer.data();
   read.status = ::pclose(pipe);
@@ -49,7 +49,7 @@ TEST_CASE("CRC32C gives the published values", "[runtime][tensorboard]") {
 }
 
 TEST_CASE("an independent reader understands our TensorBoard files", "[runtime][tensorboard]") {
-  const ::Place folder;
+  const ::TestFolder folder;
   {
     TensorBoard board(folder.root());
     board.scalars(1, {{"loss", 2.5}, {"learning_rate", 0.25}});
@@ -72,5 +72,5 @@ TEST_CASE("TensorBoard without a folder says nothing, without a place it says wh
           "[runtime][tensorboard]") {
   TensorBoard silent;
   silent.scalars(1, {{"loss", 1}});
-  CHECK_THROWS_AS(TensorBoard("/proc/nowhere"), Failed);
+  CHECK_THROWS_AS(TensorBoard("/proc/nowhere"), ClassifiedFailure);
 }

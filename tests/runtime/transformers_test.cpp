@@ -18,7 +18,7 @@ using namespace orch;
 TEST_CASE("logits are those of transformers", "[runtime]") {
   const std::string name = GENERATE("gpt2", "bloom", "llama", "mistral", "qwen2", "qwen3");
   const fs::path recorded = fs::path(ORCH_SOURCE_DIR) / "tests/runtime/recorded" / name;
-  const ::Place place;
+  const ::TestFolder place;
   const auto imported = huggingface::import_model(recorded, place.root() / "checkpoint");
   INFO((imported ? "" : text(imported.error())));
   REQUIRE(imported);

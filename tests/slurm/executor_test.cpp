@@ -18,7 +18,7 @@ namespace {
 
 using namespace orch;
 using namespace orch::launch;
-using Reply = Submitted::Reply;
+using SubmitReply = SubmitOutcome::Reply;
 using record::Submission;
 
 std::string environment(const char* name) {
@@ -27,8 +27,8 @@ std::string environment(const char* name) {
 }
 
 // A folder for each case, an executor, and submissions that are distinguished by a number.
-struct Bench {
-  Bench() {
+struct ExecutorBench {
+  ExecutorBench() {
     static int count = 0;
     folder = fs::path(environment("ORCH_TEST_FOLDER")) / std::to_string(++count);
     fs::create_directories(folder);
@@ -44,7 +44,7 @@ struct Bench {
     return submission;
   }
 
-  Submitted submit(const Submission& submission, const std::string& script) {
+  SubmitOutcome submit(const Submission& submission, const std::string& script) {
     const auto path = folder / (submission.id + ".sbatch");
     REQUIRE(write_file_atomically(path, script));
     const auto answers = folder / submission.id;
@@ -56,7 +56,7 @@ struct Bench {
   void accept(Submission& submission, const std::string& script) {
     const auto reply = submit(submission, script);
     INFO(reply.message);
-    REQUIRE(reply.reply == Reply::accepted);
+    REQUIRE(reply.reply == SubmitReply::accepted);
     submission.job = reply.job;
     CHECK(trim(*read_file(folder / submission.id / "answer")) == reply.job);
   }
@@ -98,8 +98,8 @@ constexpr auto kHeader = "#SBATCH --time=5\n#SBATCH --gres=gpu:1\n";
 }  // namespace
 
 TEST_CASE("an array and a single job, from submission to their ends", "[slurm]") {
-  Bench bench;
-  CHECK(probe_slurm(bench.shell) == Slurm::reachable);
+  ExecutorBench bench;
+  CHECK(probe_slurm(bench.shell) == SlurmAnswer::reachable);
   const std::vector<std::string> names{"a", "new\nline\n#SBATCH --bogus", "dos\r\n'$(exit 9)"};
   std::vector<fs::path> folders;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -134,7 +134,7 @@ TEST_CASE("an array and a single job, from submission to their ends", "[slurm]")
 }
 
 TEST_CASE("an id that is not ours, or not known, tells nothing", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   auto ours = bench.make(1, false);
   bench.accept(ours, std::string("#!/bin/bash\n") + kHeader + "sleep 1\n");
   auto reused = bench.make(1, false);
@@ -146,7 +146,7 @@ TEST_CASE("an id that is not ours, or not known, tells nothing", "[slurm]") {
 }
 
 TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   if (!bench.executor.client().accounting({"1"})) SKIP("no accounting on this cluster");
   auto array = bench.make(2, true);
   bench.accept(array, std::string("#!/bin/bash\n") + kHeader +
@@ -174,7 +174,7 @@ TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]"
 }
 
 TEST_CASE("waiting tasks are told one by one, and cancelled", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   auto array = bench.make(20, true);
   bench.accept(array, std::string("#!/bin/bash\n#SBATCH --hold\n") + kHeader + "sleep 100\n");
   auto facts = bench.until({&array}, [](const auto& all) { return all.size() == 20; });
@@ -190,14 +190,14 @@ TEST_CASE("waiting tasks are told one by one, and cancelled", "[slurm]") {
 }
 
 TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   const auto submission = bench.make(1, false);
   const auto reply = bench.submit(submission, "#!/bin/bash\n#SBATCH --partition=nowhere\nexit 0\n");
-  CHECK(reply.reply == Reply::refused);
+  CHECK(reply.reply == SubmitReply::refused);
   CHECK(reply.message.find("Invalid partition name") != std::string::npos);
   const auto path = bench.folder / "test.sbatch";
-  const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null",
-                        "",          {},           0,    -1,           ""};
+  const SubmitRequest request{&submission, bench.folder, path, bench.folder, "n", "/dev/null",
+                              "",          {},           0,    -1,           ""};
   REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
   CHECK_FALSE(bench.executor.test(request));
   REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));
@@ -211,7 +211,7 @@ TEST_CASE("a job gets our environment, but not our session's SLURM; a requeue ke
   ::setenv("SLURM_CPU_BIND", "quiet,mask_cpu:0x1", 1);
   ::setenv("ORCH_TEST_VALUE", "a b,c=d", 1);
   ::unsetenv("LC_ALL");
-  Bench bench;
+  ExecutorBench bench;
   auto single = bench.make(1, false);
   bench.accept(single, std::string("#!/bin/bash\n") + kHeader +
                            "echo \"$ORCH_SUBMISSION|$ORCH_TEST_VALUE|${LC_ALL-}|"
@@ -228,14 +228,14 @@ TEST_CASE("a job gets our environment, but not our session's SLURM; a requeue ke
 }
 
 TEST_CASE("a controller that froze takes the job after sbatch gave up", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   const auto controller = std::stoi(environment("ORCH_TEST_CONTROLLER"));
   auto single = bench.make(1, false);
   ::kill(controller, SIGSTOP);
   const auto reply = bench.submit(single, std::string("#!/bin/bash\n") + kHeader + "exit 0\n");
   ::kill(controller, SIGCONT);
   INFO(reply.message);
-  CHECK(reply.reply == Reply::unclear);
+  CHECK(reply.reply == SubmitReply::unclear);
   // Waking up on a busy host takes time.
   const auto job = SlurmExecutor(bench.shell, bench.clock, {.settle_seconds = 60}).find(single);
   REQUIRE(job);
@@ -248,24 +248,24 @@ TEST_CASE("a controller that froze takes the job after sbatch gave up", "[slurm]
 }
 
 TEST_CASE("a controller that is not there has taken nothing", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   const auto conf = environment("SLURM_CONF");
   ::setenv("SLURM_CONF", environment("ORCH_TEST_NO_CONTROLLER").c_str(), 1);
   const auto single = bench.make(1, false);
   const auto reply = bench.submit(single, "#!/bin/bash\nexit 0\n");
-  CHECK(reply.reply == Reply::unreachable);
+  CHECK(reply.reply == SubmitReply::unreachable);
   CHECK_FALSE(bench.executor.poll({&single}));
-  CHECK(probe_slurm(bench.shell) == Slurm::unreachable);
+  CHECK(probe_slurm(bench.shell) == SlurmAnswer::unreachable);
   ::setenv("SLURM_CONF", conf.c_str(), 1);
 }
 
 TEST_CASE("preflight holds asks against the cluster itself", "[slurm]") {
-  Bench bench;
+  ExecutorBench bench;
   const auto facts = bench.executor.client().facts();
   REQUIRE(facts);
   CHECK(facts->name == "orch");
   CHECK(facts->max_array_size == 1001);
-  const Ask fits{"c", "gpu_p5", "100:00:00", 3, "gpu:8", "a100&nvme", "", ""};
+  const JobRequest fits{"c", "gpu_p5", "100:00:00", 3, "gpu:8", "a100&nvme", "", ""};
   CHECK(preflight(*facts, {fits}));
   auto wrong = fits;
   wrong.time = "101:00:00";

@@ -11,20 +11,22 @@ namespace {
 constexpr std::int64_t kMostRanks = 8;
 
 using Texts = std::vector<std::string>;
-using Numbers = std::vector<std::int64_t>;
+using DrawnNumbers = std::vector<std::int64_t>;
 
 // The fields of a table in Lua.
-class Table {
+class DrawTable {
  public:
-  Table& set(const char* name, const std::string& text) { return add(name, '"' + text + '"'); }
-  Table& set(const char* name, const char* text) { return set(name, std::string(text)); }
-  Table& set(const char* name, std::int64_t number) { return add(name, std::to_string(number)); }
-  Table& set(const char* name, double number) { return add(name, fmt::format("{}", number)); }
-  Table& set(const char* name, bool flag) { return add(name, flag ? "true" : "false"); }
+  DrawTable& set(const char* name, const std::string& text) { return add(name, '"' + text + '"'); }
+  DrawTable& set(const char* name, const char* text) { return set(name, std::string(text)); }
+  DrawTable& set(const char* name, std::int64_t number) {
+    return add(name, std::to_string(number));
+  }
+  DrawTable& set(const char* name, double number) { return add(name, fmt::format("{}", number)); }
+  DrawTable& set(const char* name, bool flag) { return add(name, flag ? "true" : "false"); }
   std::string text() const { return fmt::format("{{ {} }}", fmt::join(fields_, ", ")); }
 
  private:
-  Table& add(const char* name, const std::string& value) {
+  DrawTable& add(const char* name, const std::string& value) {
     fields_.push_back(fmt::format("{} = {}", name, value));
     return *this;
   }
@@ -32,7 +34,7 @@ class Table {
 };
 
 // The parts of a custom family, whatever the named ones have.
-void draw_parts(Draw& draw, Table& model) {
+void draw_parts(Draw& draw, DrawTable& model) {
   const auto positions = draw.one_of<std::string>({"rope", "alibi", ""});
   if (!positions.empty()) model.set(positions.c_str(), true);
   for (const auto* part : {"rms_norm", "swiglu", "embedding_norm", "tied", "qk_norm"})
@@ -45,9 +47,10 @@ std::string draw_model(Draw& draw, DrawnTraining& asked, bool& has_bias) {
       draw.one_of<std::string>({"gpt", "gpt", "bloom", "llama", "llama", "llama", "transformer"});
   const bool is_fixed = family == "gpt" || family == "bloom";
   const auto heads = draw.one_of<std::int64_t>({2, 3, 4, 4, 6, 6, 8});
-  const auto width = draw.one_of<std::int64_t>(is_fixed ? Numbers{3, 5, 6, 8} : Numbers{4, 6, 8});
+  const auto width =
+      draw.one_of<std::int64_t>(is_fixed ? DrawnNumbers{3, 5, 6, 8} : DrawnNumbers{4, 6, 8});
   asked.layers = draw.one_of<std::int64_t>({1, 2, 3, 4, 4, 5, 6, 8, 8});
-  Table model;
+  DrawTable model;
   model.set("layers", asked.layers).set("heads", heads);
   model.set("vocab", draw.one_of<std::int64_t>({50, 61, 97, 100, 131}));
   model.set("seq", draw.one_of<std::int64_t>({5, 8, 12, 13, 16}));
@@ -69,13 +72,13 @@ std::string draw_model(Draw& draw, DrawnTraining& asked, bool& has_bias) {
 
 // The layers of each stage, some of them zero.
 std::string draw_stages(Draw& draw, std::int64_t layers, std::int64_t stages) {
-  Numbers counts(static_cast<std::size_t>(stages), 0);
+  DrawnNumbers counts(static_cast<std::size_t>(stages), 0);
   for (std::int64_t layer = 0; layer < layers; ++layer)
     ++counts[static_cast<std::size_t>(draw.below(stages))];
   return fmt::format("{}", fmt::join(counts, ","));
 }
 
-void draw_common(Draw& draw, const DrawnTraining& asked, Table& settings) {
+void draw_common(Draw& draw, const DrawnTraining& asked, DrawTable& settings) {
   settings.set("dtype", asked.dtype).set("optimizer", asked.optimizer);
   settings.set("flash_attention", draw.percent(20));
 }
@@ -98,7 +101,7 @@ Axes draw_axes(Draw& draw, const DrawnTraining& asked, bool has_pipeline) {
   return axes;
 }
 
-void draw_pipeline(Draw& draw, const DrawnTraining& asked, const Axes& axes, Table& settings) {
+void draw_pipeline(Draw& draw, const DrawnTraining& asked, const Axes& axes, DrawTable& settings) {
   if (axes.pipeline == 1) return;
   const bool can_interleave = asked.layers % (2 * axes.pipeline) == 0;
   if (draw.percent(can_interleave ? 70 : 10)) {
@@ -116,7 +119,7 @@ void draw_pipeline(Draw& draw, const DrawnTraining& asked, const Axes& axes, Tab
 
 DrawnLayout draw_megatron(Draw& draw, const DrawnTraining& asked) {
   const auto axes = draw_axes(draw, asked, true);
-  Table settings;
+  DrawTable settings;
   settings.set("tensor_parallel", axes.tensor).set("pipeline_parallel", axes.pipeline);
   draw_pipeline(draw, asked, axes, settings);
   settings.set("sequence_parallel", axes.tensor > 1 && draw.percent(70));
@@ -135,7 +138,7 @@ DrawnLayout draw_megatron(Draw& draw, const DrawnTraining& asked) {
 DrawnLayout draw_shards(Draw& draw, const DrawnTraining& asked) {
   const auto name = draw.one_of<std::string>({"zero3", "fsdp", "deepspeed"});
   const auto axes = draw_axes(draw, asked, false);
-  Table settings;
+  DrawTable settings;
   settings.set("tensor_parallel", axes.tensor);
   const auto stage = name == "deepspeed" ? 1 + draw.below(3) : 3;
   if (name == "deepspeed") settings.set("stage", stage);
@@ -164,7 +167,7 @@ DrawnLayout draw_ddp(Draw& draw, const DrawnTraining& asked) {
   Axes axes;
   do axes.data = draw.divisor_of(asked.global_batch);
   while (axes.ranks() > kMostRanks);
-  Table settings;
+  DrawTable settings;
   settings.set("bucket_mb", draw.one_of<double>({0.001, 0.01, 25}));
   settings.set("overlap", draw.percent(50)).set("gradient_as_bucket_view", draw.percent(50));
   settings.set("recompute", draw.one_of<std::string>({"none", "full", "selective"}));
@@ -176,7 +179,7 @@ DrawnLayout draw_ddp(Draw& draw, const DrawnTraining& asked) {
 }  // namespace
 
 std::int64_t Draw::divisor_of(std::int64_t number) {
-  Numbers divisors;
+  DrawnNumbers divisors;
   for (std::int64_t each = 1; each <= number; ++each)
     if (number % each == 0) divisors.push_back(each);
   return one_of(divisors);
@@ -191,7 +194,7 @@ DrawnTraining draw_training(Draw& draw) {
   // A key's bias does not change scores: its gradient is noise, which Adafactor turns into whole
   // steps.
   asked.optimizer = !has_bias && draw.percent(30) ? "adafactor" : "adamw";
-  Table fields;
+  DrawTable fields;
   fields.set("learning_rate", 1e-3)
       .set("min_learning_rate", 1e-4)
       .set("warmup_steps", std::int64_t{2});
@@ -214,7 +217,7 @@ DrawnLayout draw_layout(Draw& draw, const DrawnTraining& asked) {
 }
 
 DrawnLayout single(Draw& draw, const DrawnTraining& asked) {
-  Table settings;
+  DrawTable settings;
   settings.set("dtype", asked.dtype).set("optimizer", asked.optimizer);
   return {"one process", "ddp" + settings.text(), 1, draw.divisor_of(asked.global_batch)};
 }

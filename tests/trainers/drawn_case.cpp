@@ -36,7 +36,7 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
   text.replace(at, from.size(), to);
 }
 
-std::map<int, double> numbers_of(const Attempt& attempt, const std::string& event,
+std::map<int, double> numbers_of(const TrainerAttempt& attempt, const std::string& event,
                                  const char* name) {
   std::map<int, double> all;
   for (const auto& each : attempt.events())
@@ -55,12 +55,12 @@ double difference(const std::map<int, double>& got, const std::map<int, double>&
   return most;
 }
 
-Tensors tensors_of(const checkpoint::Reader& reader, bool weights) {
+Tensors tensors_of(const checkpoint::CheckpointReader& reader, bool weights) {
   Tensors all;
   for (const auto& name : reader.names()) {
     if (name.starts_with("weights/") != weights) continue;
-    const auto wanted =
-        checkpoint::Piece::whole(name, checkpoint::Dtype::f32, reader.find(name)->shape);
+    const auto wanted = checkpoint::TensorPiece::whole(name, checkpoint::TensorDtype::f32,
+                                                       reader.find(name)->shape);
     auto& values = all[name];
     values.resize(static_cast<std::size_t>(wanted.end));
     if (const auto status = reader.read(wanted, std::as_writable_bytes(std::span(values))); !status)
@@ -86,22 +86,22 @@ double difference(const Tensors& got, const Tensors& wanted) {
   return most;
 }
 
-checkpoint::Reader newest(const TrainerRun& run) {
+checkpoint::CheckpointReader newest(const TrainerRun& run) {
   auto latest = checkpoint::open_latest(run.checkpoints());
   if (!latest.reader || latest.reader->facts().step != kSteps)
     throw std::runtime_error(fmt::format("no checkpoint of step {}", kSteps));
   return std::move(*latest.reader);
 }
 
-Attempt finish(TrainerRun& run, const char* who) {
+TrainerAttempt finish(TrainerRun& run, const char* who) {
   auto attempt = run.attempt();
   if (!attempt.ok() || !attempt.finished())
     throw std::runtime_error(fmt::format("{} fails\n{}", who, attempt.output));
   return attempt;
 }
 
-Distances compare(const Attempt& got, const checkpoint::Reader& saved, const Attempt& wanted,
-                  const checkpoint::Reader& expected) {
+Distances compare(const TrainerAttempt& got, const checkpoint::CheckpointReader& saved,
+                  const TrainerAttempt& wanted, const checkpoint::CheckpointReader& expected) {
   const auto both = [&](const char* event, const char* name) {
     return difference(numbers_of(got, event, name), numbers_of(wanted, event, name));
   };
@@ -111,7 +111,8 @@ Distances compare(const Attempt& got, const checkpoint::Reader& saved, const Att
 }
 
 // True if transformers has such a model; then the exported one must be read back bitwise equal.
-bool export_again(const checkpoint::Reader& from, const Place& place, const std::string& name) {
+bool export_again(const checkpoint::CheckpointReader& from, const TestFolder& place,
+                  const std::string& name) {
   const auto folder = place.root() / name;
   const auto exported = huggingface::export_model(from, folder);
   if (!exported && text(exported.error()).find("can be exported") != std::string::npos)
@@ -127,8 +128,9 @@ bool export_again(const checkpoint::Reader& from, const Place& place, const std:
 }
 
 // True if they can be exported; both layouts must export the same model.
-bool export_both(const checkpoint::Reader& first, const checkpoint::Reader& second) {
-  const Place place;
+bool export_both(const checkpoint::CheckpointReader& first,
+                 const checkpoint::CheckpointReader& second) {
+  const TestFolder place;
   const bool can = export_again(first, place, "first");
   if (export_again(second, place, "second") != can)
     throw std::runtime_error("only one of the two layouts can be exported");

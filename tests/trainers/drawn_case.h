@@ -22,7 +22,7 @@ class Planner {
   std::optional<nlohmann::ordered_json> plan(const std::string& lua);
 
  private:
-  Place place_;
+  TestFolder place_;
   std::unique_ptr<app::App> app_;
 };
 

@@ -18,9 +18,10 @@ int run_trainer(const std::string& backend, std::vector<std::string> arguments) 
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   const auto argc = static_cast<int>(argv.size());
-  if (backend == "megatron") return train::trainer_main<megatron::Engine>(argc, argv.data());
-  if (backend == "zero3") return train::trainer_main<zero3::Engine>(argc, argv.data());
-  return train::trainer_main<ddp::Engine>(argc, argv.data());
+  if (backend == "megatron")
+    return train::trainer_main<megatron::MegatronEngine>(argc, argv.data());
+  if (backend == "zero3") return train::trainer_main<zero3::Zero3Engine>(argc, argv.data());
+  return train::trainer_main<ddp::DdpEngine>(argc, argv.data());
 }
 
 }  // namespace orch::test

@@ -14,7 +14,7 @@ struct ScaledStep {
   bool operator==(const ScaledStep&) const = default;
 };
 
-std::map<int, ScaledStep> scaled_steps(const std::vector<Attempt>& attempts) {
+std::map<int, ScaledStep> scaled_steps(const std::vector<TrainerAttempt>& attempts) {
   std::map<int, ScaledStep> all;
   for (const auto& attempt : attempts)
     for (const auto& event : attempt.events())

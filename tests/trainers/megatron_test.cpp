@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double largest(const Trained& trained) {
+double largest(const TrainedRun& trained) {
   double most = 0;
   for (const auto& [name, values] : trained.weights)
     for (const float value : values) most = std::max(most, std::abs(static_cast<double>(value)));
@@ -28,7 +28,7 @@ Json with_ddp_vocab(Json run) {
   return run;
 }
 
-struct Shape {
+struct LayoutShape {
   int tensor, pipeline, data;
   int zero = 0;
 };
@@ -173,7 +173,7 @@ TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][mega
 
 TEST_CASE("adafactor's means are of whole matrices in every layout", "[train][megatron]") {
   const auto [tensor, pipeline, data, zero] =
-      GENERATE(Shape{2, 1, 1}, Shape{1, 1, 2, 1}, Shape{2, 2, 2, 1});
+      GENERATE(LayoutShape{2, 1, 1}, LayoutShape{1, 1, 2, 1}, LayoutShape{2, 2, 2, 1});
   CAPTURE(tensor, pipeline, data, zero);
   auto run = megatron_run(tensor, pipeline, data), ddp = ddp_run(1);
   run["settings"]["zero_stage"] = zero;
@@ -240,8 +240,9 @@ TEST_CASE("the norm counts every gradient once", "[train][megatron]") {
 }
 
 TEST_CASE("all axes together train as one process", "[train][megatron]") {
-  const auto [tensor, pipeline, data, zero] = GENERATE(
-      Shape{1, 1, 4, 1}, Shape{2, 1, 2, 1}, Shape{1, 2, 2}, Shape{1, 2, 2, 1}, Shape{2, 2, 2, 1});
+  const auto [tensor, pipeline, data, zero] =
+      GENERATE(LayoutShape{1, 1, 4, 1}, LayoutShape{2, 1, 2, 1}, LayoutShape{1, 2, 2},
+               LayoutShape{1, 2, 2, 1}, LayoutShape{2, 2, 2, 1});
   CAPTURE(tensor, pipeline, data, zero);
   auto run = megatron_run(tensor, pipeline, data), ddp = ddp_run(1);
   run["settings"]["sequence_parallel"] = tensor > 1;
@@ -328,10 +329,12 @@ TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][
 TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {
   const std::vector<Json> layouts = [] {
     std::vector<Json> all = {ddp_run(1), ddp_run(4)};
-    for (const auto& [t, p, d, zero] : {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 2, 1},
-                                        Shape{2, 2, 1}, Shape{4, 1, 1}, Shape{1, 4, 1}})
+    for (const auto& [t, p, d, zero] :
+         {LayoutShape{1, 1, 1}, LayoutShape{2, 1, 1}, LayoutShape{1, 2, 1}, LayoutShape{2, 2, 1},
+          LayoutShape{4, 1, 1}, LayoutShape{1, 4, 1}})
       all.push_back(megatron_run(t, p, d));
-    for (const auto& [t, p, d, zero] : {Shape{1, 1, 2}, Shape{2, 1, 2}, Shape{1, 2, 2}}) {
+    for (const auto& [t, p, d, zero] :
+         {LayoutShape{1, 1, 2}, LayoutShape{2, 1, 2}, LayoutShape{1, 2, 2}}) {
       all.push_back(megatron_run(t, p, d));
       all.back()["settings"]["zero_stage"] = 1;
     }
@@ -356,7 +359,7 @@ TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron
     INFO(attempt.output);
     REQUIRE(attempt.ok());
   }
-  const Trained got{run.losses(), run.weights()};
+  const TrainedRun got{run.losses(), run.weights()};
   CHECK(worst_loss(got, whole) <= 2e-6);
   CHECK(distance(got.weights, whole.weights) <= 5e-6 * largest(whole));
 }

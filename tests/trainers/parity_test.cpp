@@ -29,12 +29,12 @@ double rate(int step) {
   return 1e-4 + 0.5 * (1e-3 - 1e-4) * (1 + std::cos(M_PI * (step - 5) / 15));
 }
 
-struct Samples {
+struct ParitySamples {
   at::Tensor tokens, targets;
 };
 
-Samples read(const data::Dataset& dataset, std::int64_t first, std::int64_t count,
-             std::int64_t seq) {
+ParitySamples read(const data::Dataset& dataset, std::int64_t first, std::int64_t count,
+                   std::int64_t seq) {
   auto all = at::empty({count, seq + 1}, at::kLong);
   std::vector<std::int32_t> sample(static_cast<std::size_t>(seq) + 1);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ Expected train_alone(const plan::Model& model) {
   train::Parameters first(train::parameter_specs(model), {});
   first.initialize(7, 0.1, model.layers);
   train::Reference reference(model, first);
-  data::Options asked;
+  data::DatasetOptions asked;
   asked.seq = 16;
   asked.vocab = 100;
   asked.seed = 7;

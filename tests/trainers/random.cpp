@@ -15,7 +15,7 @@
 namespace orch::test {
 namespace {
 
-struct Options {
+struct RandomOptions {
   std::uint64_t seed = 1;
   int layouts = 100;
   std::optional<int> only;
@@ -47,16 +47,16 @@ constexpr std::array kFeatures{Feature{"interleave", "interleave = "},
                                Feature{"fp16", "fp16"}};
 
 // The result of a case, sent from the process that runs it to the one that counts.
-struct Report {
+struct RandomReport {
   DrawnOutcome outcome;
   bool is_exact = false, failed = false;
   std::array<bool, kFeatures.size()> has = {};
 };
 
-Report try_case(Planner& planner, const Options& options, int number) {
+RandomReport try_case(Planner& planner, const RandomOptions& options, int number) {
   const auto began = std::chrono::steady_clock::now();
   DrawnCase one(planner, options.seed, number);
-  Report report;
+  RandomReport report;
   std::string line, why;
   try {
     one.run();
@@ -82,7 +82,7 @@ Report try_case(Planner& planner, const Options& options, int number) {
 }
 
 // Cases job + 1, job + 1 + jobs, ...
-void try_share(const Options& options, int job, int reports_to) {
+void try_share(const RandomOptions& options, int job, int reports_to) {
   Planner planner;
   for (int number = 1 + job; number <= options.layouts; number += options.jobs) {
     const auto report = try_case(planner, options, number);
@@ -90,7 +90,7 @@ void try_share(const Options& options, int job, int reports_to) {
   }
 }
 
-std::vector<Report> try_all(const Options& options) {
+std::vector<RandomReport> try_all(const RandomOptions& options) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::vector<pid_t> children;
@@ -101,14 +101,15 @@ std::vector<Report> try_all(const Options& options) {
     ::_exit(0);
   }
   ::close(ends[1]);
-  std::vector<Report> reports;
-  for (Report report; ::read(ends[0], &report, sizeof report) == sizeof report;)
+  std::vector<RandomReport> reports;
+  for (RandomReport report; ::read(ends[0], &report, sizeof report) == sizeof report;)
     reports.push_back(report);
   for (const auto child : children) ::waitpid(child, nullptr, 0);
   return reports;
 }
 
-int summarize(const Options& options, const std::vector<Report>& reports, double seconds) {
+int summarize(const RandomOptions& options, const std::vector<RandomReport>& reports,
+              double seconds) {
   int drawn = 0, refused = 0, exported = 0, failed = 0;
   double single = 0, resumed = 0;
   std::array<int, kFeatures.size()> counts = {};
@@ -140,8 +141,8 @@ int summarize(const Options& options, const std::vector<Report>& reports, double
   return 1;
 }
 
-std::optional<Options> parse(int argc, char** argv) {
-  Options options;
+std::optional<RandomOptions> parse(int argc, char** argv) {
+  RandomOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (++i == argc) return std::nullopt;
@@ -161,14 +162,14 @@ std::optional<Options> parse(int argc, char** argv) {
   return options;
 }
 
-int run(const Options& options) {
+int run(const RandomOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   fmt::print(
       "case family      dtype optimizer first layout (tensor x pipeline x data) and the one that "
       "loads; losses, "
       "weights and states\n     against one process, then those after loading against none\n");
   std::fflush(stdout);
-  std::vector<Report> reports;
+  std::vector<RandomReport> reports;
   if (options.only) {
     Planner planner;
     reports.push_back(try_case(planner, options, *options.only));

@@ -24,10 +24,10 @@
 namespace orch::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 std::string read(const fs::path& file) {
@@ -154,13 +154,13 @@ nlohmann::ordered_json zero_run(const std::string& name, int ranks,
   return json;
 }
 
-bool Attempt::ok() const {
+bool TrainerAttempt::ok() const {
   return std::all_of(exit_codes.begin(), exit_codes.end(), [](int code) { return code == 0; });
 }
 
-bool Attempt::finished() const { return fs::exists(folder / "finished"); }
+bool TrainerAttempt::finished() const { return fs::exists(folder / "finished"); }
 
-std::vector<nlohmann::json> Attempt::events() const {
+std::vector<nlohmann::json> TrainerAttempt::events() const {
   std::vector<nlohmann::json> all;
   std::ifstream in(folder / "events.jsonl");
   for (std::string line; std::getline(in, line);) {
@@ -170,14 +170,14 @@ std::vector<nlohmann::json> Attempt::events() const {
   return all;
 }
 
-nlohmann::json Attempt::event(const std::string& name) const {
+nlohmann::json TrainerAttempt::event(const std::string& name) const {
   nlohmann::json found;
   for (auto& each : events())
     if (each.at("event") == name) found = each;
   return found;
 }
 
-record::Confession Attempt::failure() const { return events::read_failure(folder); }
+record::FailureReport TrainerAttempt::failure() const { return events::read_failure(folder); }
 
 TrainerRun::TrainerRun(nlohmann::ordered_json run_json) { write(run_json); }
 
@@ -188,12 +188,12 @@ void TrainerRun::write(const nlohmann::ordered_json& run_json) {
   std::ofstream(folder() / "run.json") << run_json.dump(2);
 }
 
-Attempt TrainerRun::attempt(const AttemptOptions& options) {
-  Attempt attempt;
+TrainerAttempt TrainerRun::attempt(const AttemptOptions& options) {
+  TrainerAttempt attempt;
   attempt.folder = folder() / "attempts" / std::to_string(++attempts_);
   fs::create_directories(attempt.folder);
   const auto port = std::to_string(free_port());
-  const auto began = Clock::now();
+  const auto began = SteadyClock::now();
   std::vector<pid_t> pids;
   for (int rank = 0; rank < ranks_; ++rank) {
     auto variables = options.environment;
@@ -227,7 +227,7 @@ Attempt TrainerRun::attempt(const AttemptOptions& options) {
 std::map<int, double> TrainerRun::losses() const {
   std::map<int, double> losses;
   for (int number = 1; number <= attempts_; ++number) {
-    Attempt attempt;
+    TrainerAttempt attempt;
     attempt.folder = folder() / "attempts" / std::to_string(number);
     for (const auto& event : attempt.events())
       if (event.at("event") == "step") losses[event.at("step")] = event.at("loss");
@@ -240,7 +240,8 @@ std::vector<float> TrainerRun::saved(const std::string& name) const {
   if (!latest.reader) throw std::runtime_error("no checkpoint");
   const auto* piece = latest.reader->find(name);
   if (!piece) throw std::runtime_error("no tensor " + name);
-  const auto wanted = checkpoint::Piece::whole(name, checkpoint::Dtype::f32, piece->shape);
+  const auto wanted =
+      checkpoint::TensorPiece::whole(name, checkpoint::TensorDtype::f32, piece->shape);
   std::vector<float> values(static_cast<std::size_t>(wanted.end));
   const auto status = latest.reader->read(wanted, std::as_writable_bytes(std::span(values)));
   if (!status) throw std::runtime_error(text(status.error()));
@@ -257,8 +258,8 @@ std::map<std::string, std::vector<float>> TrainerRun::weights() const {
 }
 
 bool wait_for_step(const fs::path& attempt, int step, double seconds) {
-  const auto began = Clock::now();
-  Attempt seen;
+  const auto began = SteadyClock::now();
+  TrainerAttempt seen;
   seen.folder = attempt;
   while (seconds_since(began) < seconds) {
     const auto last = seen.event("step");
@@ -287,7 +288,7 @@ double distance(const std::map<std::string, std::vector<float>>& a,
   return most;
 }
 
-std::ostream& operator<<(std::ostream& to, const Trained& trained) {
+std::ostream& operator<<(std::ostream& to, const TrainedRun& trained) {
   to << "losses";
   for (const auto& [step, loss] : trained.losses) to << fmt::format(" {}", loss);
   to << "; sums of weights";
@@ -296,17 +297,17 @@ std::ostream& operator<<(std::ostream& to, const Trained& trained) {
   return to;
 }
 
-Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options) {
+TrainedRun train(const nlohmann::ordered_json& json, const AttemptOptions& options) {
   TrainerRun run(json);
   const auto attempt = run.attempt(options);
   if (!attempt.ok()) throw std::runtime_error(attempt.output);
-  Trained trained{run.losses(), run.weights(), {}};
+  TrainedRun trained{run.losses(), run.weights(), {}};
   for (const auto& event : attempt.events())
     if (event.at("event") == "step") trained.norms[event.at("step")] = event.at("gradient_norm");
   return trained;
 }
 
-double worst_norm(const Trained& a, const Trained& b) {
+double worst_norm(const TrainedRun& a, const TrainedRun& b) {
   if (a.norms.size() != b.norms.size() || a.norms.empty()) return INFINITY;
   double worst = 0;
   for (const auto& [step, norm] : a.norms)
@@ -314,7 +315,7 @@ double worst_norm(const Trained& a, const Trained& b) {
   return worst;
 }
 
-double worst_loss(const Trained& a, const Trained& b) {
+double worst_loss(const TrainedRun& a, const TrainedRun& b) {
   if (a.losses.size() != b.losses.size()) return INFINITY;
   double worst = 0;
   for (const auto& [step, loss] : a.losses)
@@ -322,14 +323,14 @@ double worst_loss(const Trained& a, const Trained& b) {
   return worst;
 }
 
-const Trained& trained(const nlohmann::ordered_json& json) {
-  static std::map<std::string, Trained> known;
+const TrainedRun& trained(const nlohmann::ordered_json& json) {
+  static std::map<std::string, TrainedRun> known;
   const auto [found, is_new] = known.try_emplace(json.dump());
   if (is_new) found->second = train(json);
   return found->second;
 }
 
-void expect_near(const Trained& got, const Trained& wanted, double losses, double weights) {
+void expect_near(const TrainedRun& got, const TrainedRun& wanted, double losses, double weights) {
   const auto loss = worst_loss(got, wanted), weight = distance(got.weights, wanted.weights);
   const auto norm = worst_norm(got, wanted);
   UNSCOPED_INFO("losses differ by " << loss << ", weights by " << weight << ", norms by " << norm);

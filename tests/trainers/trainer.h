@@ -35,7 +35,7 @@ nlohmann::ordered_json zero_run(const std::string& name, int ranks,
                                 const nlohmann::ordered_json& settings = {});
 
 // The result of an attempt's ranks.
-struct Attempt {
+struct TrainerAttempt {
   std::vector<int> exit_codes;  // 128 + n: by signal n
   std::string output;           // of all ranks, behind their numbers
   double seconds = 0;
@@ -46,7 +46,7 @@ struct Attempt {
   std::vector<nlohmann::json> events() const;
   nlohmann::json event(const std::string& name) const;  // the last one; null: none
   // As orch reads it: of ranks that fail together, some only report the failure of another.
-  record::Confession failure() const;
+  record::FailureReport failure() const;
 };
 
 struct AttemptOptions {
@@ -67,7 +67,7 @@ class TrainerRun {
 
   void write(const nlohmann::ordered_json& run_json);  // another one, for example with more ranks
   // One process per rank of run.json, until all have ended (at most two minutes).
-  Attempt attempt(const AttemptOptions& options = {});
+  TrainerAttempt attempt(const AttemptOptions& options = {});
 
   const fs::path& folder() const { return place_.root(); }
   fs::path checkpoints() const { return folder() / "checkpoints"; }
@@ -78,7 +78,7 @@ class TrainerRun {
   std::map<std::string, std::vector<float>> weights() const;
 
  private:
-  Place place_;
+  TestFolder place_;
   std::string program_, backend_;
   int ranks_ = 1;
   int attempts_ = 0;
@@ -96,23 +96,23 @@ double distance(const std::map<std::string, std::vector<float>>& a,
                 const std::map<std::string, std::vector<float>>& b);
 
 // The results of a training.
-struct Trained {
+struct TrainedRun {
   std::map<int, double> losses;
   std::map<std::string, std::vector<float>> weights;
   std::map<int, double> norms = {};  // of the gradient, by step
   // Bitwise. Norms are added up in the order of ranks.
-  bool operator==(const Trained& other) const {
+  bool operator==(const TrainedRun& other) const {
     return losses == other.losses && weights == other.weights;
   }
 };
-std::ostream& operator<<(std::ostream& to, const Trained& trained);
-Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
+std::ostream& operator<<(std::ostream& to, const TrainedRun& trained);
+TrainedRun train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
 // Cached for all cases that need it.
-const Trained& trained(const nlohmann::ordered_json& json);
-double worst_loss(const Trained& a, const Trained& b);
-double worst_norm(const Trained& a, const Trained& b);  // relative
+const TrainedRun& trained(const nlohmann::ordered_json& json);
+double worst_loss(const TrainedRun& a, const TrainedRun& b);
+double worst_norm(const TrainedRun& a, const TrainedRun& b);  // relative
 // Compares losses and weights, and the norm to 1e-6: a value counted twice would change it by a
 // thousandth and more.
-void expect_near(const Trained& got, const Trained& wanted, double losses, double weights);
+void expect_near(const TrainedRun& got, const TrainedRun& wanted, double losses, double weights);
 
 }  // namespace orch::test

@@ -14,12 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Kind {
+struct ZeroKind {
   const char* name;
   Json settings;
 };
 
-std::vector<Kind> kinds() {
+std::vector<ZeroKind> kinds() {
   return {{"deepspeed", {{"stage", 1}}},      {"deepspeed", {{"stage", 2}}},
           {"deepspeed", {{"stage", 3}}},      {"zero3", {{"prefetch", 0}}},
           {"zero3", {{"prefetch", 4}}},       {"fsdp", {{"sharding", "full"}}},
@@ -50,8 +50,8 @@ TEST_CASE("every kind of shards on two ranks is ddp to the bit", "[train][zero]"
 
 TEST_CASE("shards of three and four ranks train as one process", "[train][zero]") {
   for (const auto& [name, settings] :
-       {Kind{"deepspeed", {{"stage", 1}}}, Kind{"deepspeed", {{"stage", 2}}},
-        Kind{"zero3", Json::object()}}) {
+       {ZeroKind{"deepspeed", {{"stage", 1}}}, ZeroKind{"deepspeed", {{"stage", 2}}},
+        ZeroKind{"zero3", Json::object()}}) {
     CAPTURE(name, settings.dump());
     expect_near(train(zero_run(name, 4, settings)), trained(ddp_run(1)), 1e-6, 1e-6);
   }
@@ -68,8 +68,8 @@ TEST_CASE("shards of three and four ranks train as one process", "[train][zero]"
 
 TEST_CASE("delays, overlap and recomputation change no bit of shards", "[train][zero]") {
   const auto [name, settings] =
-      GENERATE(Kind{"zero3", Json::object()}, Kind{"deepspeed", {{"stage", 2}}},
-               Kind{"deepspeed", {{"stage", 1}}});
+      GENERATE(ZeroKind{"zero3", Json::object()}, ZeroKind{"deepspeed", {{"stage", 2}}},
+               ZeroKind{"deepspeed", {{"stage", 1}}});
   CAPTURE(name, settings.dump());
   auto json = zero_run(name, 3, settings);
   json["micro_batch"] = 1;
@@ -163,7 +163,7 @@ TEST_CASE("shards beside tensor parallelism train as one process", "[train][zero
 
 TEST_CASE("16-bit shards learn as ddp does", "[train][zero]") {
   const auto [name, settings] =
-      GENERATE(Kind{"zero3", Json::object()}, Kind{"fsdp", Json::object()});
+      GENERATE(ZeroKind{"zero3", Json::object()}, ZeroKind{"fsdp", Json::object()});
   auto ddp = ddp_run(2);
   ddp["settings"]["dtype"] = "bf16";
   auto json = zero_run(name, 2, settings);
@@ -295,7 +295,7 @@ TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {
     INFO(attempt.output);
     REQUIRE(attempt.ok());
   }
-  const Trained got{run.losses(), run.weights()};
+  const TrainedRun got{run.losses(), run.weights()};
   CHECK(worst_loss(got, whole) <= 1e-6);
   CHECK(distance(got.weights, whole.weights) <= 1e-6);
 }
@@ -325,7 +325,7 @@ TEST_CASE("Adafactor's means go to any other shards", "[train][zero]") {
     INFO(attempt.output);
     REQUIRE(attempt.ok());
   }
-  const Trained got{run.losses(), run.weights()}, wanted = train(adafactor(ddp_run(1), 10));
+  const TrainedRun got{run.losses(), run.weights()}, wanted = train(adafactor(ddp_run(1), 10));
   CHECK(got.losses.size() == 10);
   CHECK(worst_loss(got, wanted) <= 1e-6);
   CHECK(distance(got.weights, wanted.weights) <= 1e-6);

@@ -23,18 +23,18 @@ std::string read_link(const char* path) {
   return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "-";
 }
 
-std::string place(const Sighting& sighting) {
+std::string place(const RankStatus& sighting) {
   return sighting.where.pid == 0
              ? std::string()
              : fmt::format("process {} on {}", sighting.where.pid, sighting.where.host);
 }
 
-std::string with_last_seen(std::string text, const Sighting& sighting) {
+std::string with_last_seen(std::string text, const RankStatus& sighting) {
   return sighting.last_seen.empty() ? text : text + ", " + sighting.last_seen;
 }
 
 // Describes a rank that does not answer.
-std::string silence(const Sighting& sighting) {
+std::string silence(const RankStatus& sighting) {
   const auto where = place(sighting);
   switch (sighting.process) {
     case ProcessState::gone:
@@ -51,7 +51,7 @@ std::string silence(const Sighting& sighting) {
 }
 
 // Describes a rank that cannot take part any more; empty if it can.
-std::string absence(const Sighting& sighting) {
+std::string absence(const RankStatus& sighting) {
   if (!sighting.failed.empty())
     return fmt::format("rank {} failed: {}", sighting.rank, sighting.failed);
   if (sighting.answered) return {};
@@ -60,7 +60,7 @@ std::string absence(const Sighting& sighting) {
   return with_last_seen(silence(sighting), sighting);
 }
 
-std::string doing(const Sighting& sighting) {
+std::string doing(const RankStatus& sighting) {
   std::vector<std::string> waits;
   for (const auto& [group, entered] : sighting.entered)
     if (entered.is_inside && entered.is_waited) waits.push_back(name_of(entered));
@@ -69,15 +69,16 @@ std::string doing(const Sighting& sighting) {
   return fmt::format("is{} in {}", step, and_list(waits));
 }
 
-bool has_entered(const Entered& what, const Sighting& sighting) {
+bool has_entered(const EnteredCollective& what, const RankStatus& sighting) {
   const auto found = sighting.entered.find(what.group);
   return found != sighting.entered.end() && found->second.sequence >= what.sequence;
 }
 
 // The ranks without which it cannot end: the other end of a message, or those that have not entered
 // a collective.
-std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sighting>& others) {
-  std::vector<const Sighting*> missing;
+std::vector<const RankStatus*> awaited(const EnteredCollective& what,
+                                       const std::vector<RankStatus>& others) {
+  std::vector<const RankStatus*> missing;
   for (const auto& other : others) {
     const bool is_member = std::count(what.members.begin(), what.members.end(), other.rank) > 0;
     const bool is_awaited = what.peer >= 0 ? other.rank == what.peer : is_member;
@@ -88,10 +89,10 @@ std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sigh
 
 // Follows the chain from a rank to the one it waits for, up to one that waits for no other. Links
 // are listed from the end: "rank 3 is …; rank 2 waits for it in recv #4 of 'down 2→3'".
-std::string follow(const Sighting* at, const std::vector<Sighting>& others,
+std::string follow(const RankStatus* at, const std::vector<RankStatus>& others,
                    const std::string& first) {
   std::vector<std::string> links;
-  std::vector<const Sighting*> seen;
+  std::vector<const RankStatus*> seen;
   for (bool is_end = false; !is_end;) {
     is_end = true;
     seen.push_back(at);
@@ -111,7 +112,8 @@ std::string follow(const Sighting* at, const std::vector<Sighting>& others,
 }
 
 // Describes ranks that could take part but have not, or that entered another collective.
-std::vector<std::string> delays(const Entered& here, const std::vector<Sighting>& others) {
+std::vector<std::string> delays(const EnteredCollective& here,
+                                const std::vector<RankStatus>& others) {
   std::vector<std::string> found;
   for (const auto* other : awaited(here, others)) {
     const auto text = fmt::format("rank {} {}{}", other->rank,
@@ -133,21 +135,21 @@ std::vector<std::string> delays(const Entered& here, const std::vector<Sighting>
 
 }  // namespace
 
-std::string Whereabouts::pack() const {
+std::string RankProcessId::pack() const {
   return fmt::format("{} {} {} {}", pid, world, pid_namespace, host);
 }
 
-Whereabouts Whereabouts::unpack(const std::string& text) {
-  Whereabouts where;
+RankProcessId RankProcessId::unpack(const std::string& text) {
+  RankProcessId where;
   std::istringstream(text) >> where.pid >> where.world >> where.pid_namespace >> where.host;
   return where;
 }
 
-Whereabouts Whereabouts::own(int world) {
+RankProcessId RankProcessId::own(int world) {
   return {::getpid(), host_name(), read_link("/proc/self/ns/pid"), world};
 }
 
-ProcessState Whereabouts::look() const {
+ProcessState RankProcessId::look() const {
   const auto here = own(0);
   if (pid == 0 || host != here.host || pid_namespace != here.pid_namespace)
     return ProcessState::unknown;
@@ -160,11 +162,11 @@ ProcessState Whereabouts::look() const {
   return state == 'T' || state == 't' ? ProcessState::stopped : ProcessState::running;
 }
 
-std::string name_of(const Entered& entered) {
+std::string name_of(const EnteredCollective& entered) {
   return fmt::format("{} #{} of '{}'", entered.kind, entered.sequence, entered.group);
 }
 
-std::string blame(const Entered& here, const std::vector<Sighting>& others) {
+std::string blame(const EnteredCollective& here, const std::vector<RankStatus>& others) {
   std::vector<std::string> culprits;
   for (const auto& other : others)
     if (auto text = absence(other); !text.empty()) culprits.push_back(std::move(text));

@@ -9,7 +9,7 @@
 namespace orch::train {
 
 // A collective (or a send or recv) that a rank entered.
-struct Entered {
+struct EnteredCollective {
   std::string kind;            // "all_reduce"
   std::string group;           // "data"
   std::uint64_t sequence = 0;  // within the group; sends and recvs are counted separately
@@ -26,37 +26,37 @@ inline bool is_absent(ProcessState state) {
 }
 
 // The process of a rank.
-struct Whereabouts {
+struct RankProcessId {
   int pid = 0;
   std::string host;
   std::string pid_namespace;  // a pid is valid only inside it
   int world = 0;              // the number of ranks that it expects
 
   std::string pack() const;
-  static Whereabouts unpack(const std::string& text);
-  static Whereabouts own(int world);
+  static RankProcessId unpack(const std::string& text);
+  static RankProcessId own(int world);
   ProcessState look() const;  // unknown for processes on other hosts
 };
 
 // What is known about a rank that does not take part.
-struct Sighting {
+struct RankStatus {
   int rank = 0;
   bool answered = false;  // its process is alive and responds
   std::string failed;     // the reason, if it has reported a failure
   bool left = false;      // it ended normally
-  Whereabouts where;
+  RankProcessId where;
   ProcessState process = ProcessState::unknown;
-  std::int64_t step = -1;                  // the last one known
-  std::map<std::string, Entered> entered;  // by group: from its answer
-  std::string last_seen;                   // from its flight recording
+  std::int64_t step = -1;                            // the last one known
+  std::map<std::string, EnteredCollective> entered;  // by group: from its answer
+  std::string last_seen;                             // from its flight recording
 };
 
 // Names the ranks because of which `here` cannot end, and what each was doing. A rank that waits
 // for another is not to blame; the one at the end of the chain is.
-std::string blame(const Entered& here, const std::vector<Sighting>& others);
+std::string blame(const EnteredCollective& here, const std::vector<RankStatus>& others);
 
 // "all_reduce #17 of 'data'".
-std::string name_of(const Entered& entered);
+std::string name_of(const EnteredCollective& entered);
 
 // The last entries of a rank's flight recording; empty if it cannot be read.
 std::string last_seen(const std::string& flight_folder, int rank);

@@ -16,14 +16,14 @@
 namespace orch::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // After an alarm by another rank, a collective may still complete, within this time.
 constexpr auto kGrace = 200ms;
 
 // The result of a collective, from the thread that ran it.
-struct End {
+struct CollectiveEnd {
   std::mutex mutex;
   std::condition_variable changed;
   bool is_over = false;
@@ -37,7 +37,7 @@ std::string first_line(std::string text) {
   return text;
 }
 
-void jitter(Common& common) {
+void jitter(SharedGroupState& common) {
   const auto number = common.started++;
   if (common.options.jitter_ms <= 0) return;
   const auto key = counter_random::combine(common.options.jitter_seed,
@@ -48,15 +48,16 @@ void jitter(Common& common) {
 
 }  // namespace
 
-class Pending::State {
+class PendingCollective::State {
  public:
-  State(std::shared_ptr<Group::Impl> group, Entered what) : group_(std::move(group)), what_(what) {
+  State(std::shared_ptr<CommGroup::Impl> group, EnteredCollective what)
+      : group_(std::move(group)), what_(what) {
     auto& common = *group_->common;
     flight_ = common.recorder->begin(what_.kind, group_->name, what_.bytes);
     common.watch->enter(what_);
   }
 
-  void launch(const std::function<Running()>& launch) {
+  void launch(const std::function<RunningCollective()>& launch) {
     if (group_->common->options.cuda) follow();
     try {
       if (group_->common->watch->is_alarmed()) throw std::runtime_error("not started");
@@ -91,7 +92,7 @@ class Pending::State {
   // Keeps the memory until the process ends.
   void abandon() {
     static auto& mutex = *new std::mutex;
-    static auto& abandoned = *new std::vector<Running>;
+    static auto& abandoned = *new std::vector<RunningCollective>;
     const std::lock_guard lock(mutex);
     abandoned.push_back(std::move(running_));
   }
@@ -115,18 +116,18 @@ class Pending::State {
 
   void follow() {
     const std::chrono::duration<double> timeout(group_->common->options.timeout_seconds);
-    followed_ = std::make_shared<Followed>(
-        what_, Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout));
+    followed_ = std::make_shared<WatchedCollective>(
+        what_, SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(timeout));
     group_->common->watch->follow(followed_);
   }
 
   void wait_for_end() {
     std::unique_lock lock(end_->mutex);
-    std::optional<Clock::time_point> alarm;
+    std::optional<SteadyClock::time_point> alarm;
     while (!end_->is_over) {
       end_->changed.wait_for(lock, 50ms);
-      if (!alarm && group_->common->watch->is_alarmed()) alarm = Clock::now();
-      if (!end_->is_over && alarm && Clock::now() > *alarm + kGrace) break;
+      if (!alarm && group_->common->watch->is_alarmed()) alarm = SteadyClock::now();
+      if (!end_->is_over && alarm && SteadyClock::now() > *alarm + kGrace) break;
     }
     if (end_->is_over) return;
     lock.unlock();
@@ -139,28 +140,28 @@ class Pending::State {
     group_->common->watch->leave(what_);
   }
 
-  std::shared_ptr<Group::Impl> group_;
-  Entered what_;
+  std::shared_ptr<CommGroup::Impl> group_;
+  EnteredCollective what_;
   std::uint64_t flight_ = 0;
-  Running running_;
-  std::shared_ptr<Followed> followed_;  // for NCCL
-  std::shared_ptr<End> end_ = std::make_shared<End>();
+  RunningCollective running_;
+  std::shared_ptr<WatchedCollective> followed_;  // for NCCL
+  std::shared_ptr<CollectiveEnd> end_ = std::make_shared<CollectiveEnd>();
 };
 
-Pending::Pending() = default;
-Pending::Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Pending::Pending(Pending&&) noexcept = default;
+PendingCollective::PendingCollective() = default;
+PendingCollective::PendingCollective(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PendingCollective::PendingCollective(PendingCollective&&) noexcept = default;
 
-Pending& Pending::operator=(Pending&& other) noexcept {
+PendingCollective& PendingCollective::operator=(PendingCollective&& other) noexcept {
   if (this != &other) {
-    Pending old(std::move(*this));
+    PendingCollective old(std::move(*this));
     state_ = std::move(other.state_);
     waited_ = std::exchange(other.waited_, false);
   }
   return *this;
 }
 
-Pending::~Pending() {
+PendingCollective::~PendingCollective() {
   // During the handling of a failure: the awaited end may never come, and the other ranks have not
   // been notified. The tensors are kept, because the device may still write to them.
   if (std::uncaught_exceptions() > 0) {
@@ -173,14 +174,14 @@ Pending::~Pending() {
   }
 }
 
-void Pending::wait() {
+void PendingCollective::wait() {
   if (!state_ || std::exchange(waited_, true)) return;
   state_->wait();
 }
 
-bool Pending::is_done() const { return !state_ || state_->is_done(); }
+bool PendingCollective::is_done() const { return !state_ || state_->is_done(); }
 
-CommError Group::Impl::failure(const Entered& what, const std::string& reason) const {
+CommError CommGroup::Impl::failure(const EnteredCollective& what, const std::string& reason) const {
   const auto verdict = common->watch->find_missing(what);
   const auto peer =
       what.peer < 0 ? std::string()
@@ -190,8 +191,8 @@ CommError Group::Impl::failure(const Entered& what, const std::string& reason) c
                                verdict, first_line(reason)));
 }
 
-Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer,
-                           const std::function<Running()>& launch) {
+PendingCollective CommGroup::Impl::start(const char* kind, const at::Tensor& largest, int peer,
+                                         const std::function<RunningCollective()>& launch) {
   const auto amount = static_cast<std::uint64_t>(largest.defined() ? largest.nbytes() : 0);
   jitter(*common);
   ++calls;
@@ -201,35 +202,35 @@ Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer
     return {};
   }
   const auto sequence = peer < 0 ? ++collectives : ++messages;
-  auto state = std::make_unique<Pending::State>(
+  auto state = std::make_unique<PendingCollective::State>(
       shared_from_this(),
-      Entered{kind, name, sequence, amount, true, false,
-              peer < 0 ? -1 : members[static_cast<std::size_t>(peer)], members});
+      EnteredCollective{kind, name, sequence, amount, true, false,
+                        peer < 0 ? -1 : members[static_cast<std::size_t>(peer)], members});
   state->launch(launch);
-  return Pending(std::move(state));
+  return PendingCollective(std::move(state));
 }
 
-Group::Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Group::~Group() = default;
+CommGroup::CommGroup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CommGroup::~CommGroup() = default;
 
-const std::string& Group::name() const { return impl_->name; }
-int Group::rank() const { return impl_->rank; }
-int Group::size() const { return impl_->size(); }
-Traffic Group::traffic() const { return {impl_->calls, impl_->bytes}; }
+const std::string& CommGroup::name() const { return impl_->name; }
+int CommGroup::rank() const { return impl_->rank; }
+int CommGroup::size() const { return impl_->size(); }
+Traffic CommGroup::traffic() const { return {impl_->calls, impl_->bytes}; }
 
-Pending Group::all_reduce(const at::Tensor& tensor, Reduce op) {
+PendingCollective CommGroup::all_reduce(const at::Tensor& tensor, Reduce op) {
   if (size() == 1) return {};
   return impl_->start("all_reduce", tensor, -1,
                       [&] { return impl_->transport->all_reduce(tensor, op); });
 }
 
-Pending Group::broadcast(const at::Tensor& tensor, int root) {
+PendingCollective CommGroup::broadcast(const at::Tensor& tensor, int root) {
   if (size() == 1) return {};
   return impl_->start("broadcast", tensor, -1,
                       [&] { return impl_->transport->broadcast(tensor, root); });
 }
 
-Pending Group::all_gather(const at::Tensor& out, const at::Tensor& in) {
+PendingCollective CommGroup::all_gather(const at::Tensor& out, const at::Tensor& in) {
   if (size() == 1) {
     out.view({-1}).copy_(in.view({-1}));
     return {};
@@ -237,7 +238,7 @@ Pending Group::all_gather(const at::Tensor& out, const at::Tensor& in) {
   return impl_->start("all_gather", out, -1, [&] { return impl_->transport->all_gather(out, in); });
 }
 
-Pending Group::reduce_scatter(const at::Tensor& out, const at::Tensor& in) {
+PendingCollective CommGroup::reduce_scatter(const at::Tensor& out, const at::Tensor& in) {
   if (size() == 1) {
     out.view({-1}).copy_(in.view({-1}));
     return {};
@@ -246,16 +247,16 @@ Pending Group::reduce_scatter(const at::Tensor& out, const at::Tensor& in) {
                       [&] { return impl_->transport->reduce_scatter(out, in); });
 }
 
-Pending Group::send(const at::Tensor& tensor, int to, int tag) {
+PendingCollective CommGroup::send(const at::Tensor& tensor, int to, int tag) {
   return impl_->start("send", tensor, to, [&] { return impl_->transport->send(tensor, to, tag); });
 }
 
-Pending Group::recv(const at::Tensor& tensor, int from, int tag) {
+PendingCollective CommGroup::recv(const at::Tensor& tensor, int from, int tag) {
   return impl_->start("recv", tensor, from,
                       [&] { return impl_->transport->recv(tensor, from, tag); });
 }
 
-void Group::barrier() {
+void CommGroup::barrier() {
   if (size() == 1) return;
   impl_->start("barrier", {}, -1, [&] { return impl_->transport->barrier(); }).wait();
 }

@@ -27,14 +27,14 @@ enum class Reduce { sum, max };
 // An asynchronous collective. Call wait() once, before its tensors are read (on CUDA: before they
 // are used on the current stream) or freed. The destructor waits and ignores the error, except
 // during an exception, when the end may never come.
-class Pending {
+class PendingCollective {
  public:
   class State;
-  Pending();  // already complete
-  explicit Pending(std::unique_ptr<State> state);
-  Pending(Pending&&) noexcept;
-  Pending& operator=(Pending&&) noexcept;
-  ~Pending();
+  PendingCollective();  // already complete
+  explicit PendingCollective(std::unique_ptr<State> state);
+  PendingCollective(PendingCollective&&) noexcept;
+  PendingCollective& operator=(PendingCollective&&) noexcept;
+  ~PendingCollective();
 
   void wait();           // throws CommError
   bool is_done() const;  // without waiting; always false for a send or recv over Gloo
@@ -55,22 +55,24 @@ struct Traffic {
 // All its members must call the same collectives in the same order. Tensors must be contiguous, of
 // any dtype, and on the world's device. In a group of one, collectives are free (except for a copy
 // if two tensors are given).
-class Group {
+class CommGroup {
  public:
   class Impl;
-  explicit Group(std::shared_ptr<Impl> impl);
-  ~Group();
+  explicit CommGroup(std::shared_ptr<Impl> impl);
+  ~CommGroup();
 
   const std::string& name() const;
   int rank() const;  // in the group
   int size() const;
 
-  Pending all_reduce(const at::Tensor& tensor, Reduce op = Reduce::sum);  // in place
-  Pending broadcast(const at::Tensor& tensor, int root);
-  Pending all_gather(const at::Tensor& out, const at::Tensor& in);      // out: size() times in
-  Pending reduce_scatter(const at::Tensor& out, const at::Tensor& in);  // in: size() times out
-  Pending send(const at::Tensor& tensor, int to, int tag = 0);
-  Pending recv(const at::Tensor& tensor, int from, int tag = 0);
+  PendingCollective all_reduce(const at::Tensor& tensor, Reduce op = Reduce::sum);  // in place
+  PendingCollective broadcast(const at::Tensor& tensor, int root);
+  PendingCollective all_gather(const at::Tensor& out,
+                               const at::Tensor& in);  // out: size() times in
+  PendingCollective reduce_scatter(const at::Tensor& out,
+                                   const at::Tensor& in);  // in: size() times out
+  PendingCollective send(const at::Tensor& tensor, int to, int tag = 0);
+  PendingCollective recv(const at::Tensor& tensor, int from, int tag = 0);
   void barrier();
 
   Traffic traffic() const;  // since the group was created
@@ -110,11 +112,11 @@ class World {
   int size() const;
   bool is_alone() const;  // a slice: other ranks are simulated
   at::Device device() const;
-  Group& world();
+  CommGroup& world();
   // Members in the order of `ranks`. Every rank of the world must create the same groups in the
   // same order, including those it is not in (for which it gets nullptr).
-  Group* make_group(const std::string& name, const std::vector<int>& ranks);
-  Group* make_channel(const std::string& name, int from, int to);  // for sends and recvs only
+  CommGroup* make_group(const std::string& name, const std::vector<int>& ranks);
+  CommGroup* make_channel(const std::string& name, int from, int to);  // for sends and recvs only
   std::uint64_t bytes() const;  // moved by all groups and channels of this rank
   flight::Recorder& recorder();
 

@@ -28,7 +28,8 @@ c10d::ReduceOp reduce_op(Reduce op) {
   return op == Reduce::max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
 }
 
-Running collective(c10::intrusive_ptr<c10d::Work> work, std::function<void()> finish = {}) {
+RunningCollective collective(c10::intrusive_ptr<c10d::Work> work,
+                             std::function<void()> finish = {}) {
   return {std::move(work), std::move(finish), true};
 }
 
@@ -38,7 +39,7 @@ class Gloo : public Transport {
  public:
   explicit Gloo(c10::intrusive_ptr<c10d::ProcessGroupGloo> group) : group_(std::move(group)) {}
 
-  Running all_reduce(const at::Tensor& tensor, Reduce op) override {
+  RunningCollective all_reduce(const at::Tensor& tensor, Reduce op) override {
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(op);
     const auto wide =
@@ -49,20 +50,20 @@ class Gloo : public Transport {
     return collective(std::move(work), [tensor, wide] { tensor.view({-1}).copy_(wide); });
   }
 
-  Running broadcast(const at::Tensor& tensor, int root) override {
+  RunningCollective broadcast(const at::Tensor& tensor, int root) override {
     c10d::BroadcastOptions options;
     options.rootRank = root;
     std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return collective(group_->broadcast(tensors, options));
   }
 
-  Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective all_gather(const at::Tensor& out, const at::Tensor& in) override {
     std::vector<std::vector<at::Tensor>> to = {as_bytes(out).chunk(group_->getSize())};
     std::vector<at::Tensor> from = {as_bytes(in)};
     return collective(group_->allgather(to, from));
   }
 
-  Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
     const auto parts = at::empty_like(in);
     auto to = as_bytes(parts), from = as_bytes(in);
     std::vector<std::int64_t> even;
@@ -73,17 +74,17 @@ class Gloo : public Transport {
     });
   }
 
-  Running send(const at::Tensor& tensor, int to, int tag) override {
+  RunningCollective send(const at::Tensor& tensor, int to, int tag) override {
     std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return {group_->send(tensors, to, tag), {}, false};
   }
 
-  Running recv(const at::Tensor& tensor, int from, int tag) override {
+  RunningCollective recv(const at::Tensor& tensor, int from, int tag) override {
     std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return {group_->recv(tensors, from, tag), {}, false};
   }
 
-  Running barrier() override { return collective(group_->barrier()); }
+  RunningCollective barrier() override { return collective(group_->barrier()); }
 
   // Gloo has no abort, but if one recv of a context times out, all of its operations are stopped.
   void abort() noexcept override {

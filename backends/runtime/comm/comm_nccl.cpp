@@ -12,16 +12,16 @@ namespace {
 // A channel needs few blocks of the device, which a recv occupies for as long as it waits.
 constexpr int kChannelBlocks = 4;
 
-using Work = c10::intrusive_ptr<c10d::Work>;
+using TorchWork = c10::intrusive_ptr<c10d::Work>;
 
 // A copy of the work shares its events but not its tensors, which may be freed before the watch
 // checks the work.
-Running running(Work work) {
+RunningCollective running(TorchWork work) {
   using WorkNCCL = c10d::ProcessGroupNCCL::WorkNCCL;
   auto bare = c10::make_intrusive<WorkNCCL>(static_cast<const WorkNCCL&>(*work));
   auto look = [bare = std::move(bare)] {
-    if (!bare->isCompleted()) return Progress::running;
-    return bare->exception() ? Progress::failed : Progress::done;
+    if (!bare->isCompleted()) return CollectiveProgress::running;
+    return bare->exception() ? CollectiveProgress::failed : CollectiveProgress::done;
   };
   return {std::move(work), {}, false, std::move(look)};
 }
@@ -33,42 +33,42 @@ class Nccl : public Transport {
   Nccl(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, at::Device device)
       : group_(std::move(group)), device_(device) {}
 
-  Running all_reduce(const at::Tensor& tensor, Reduce op) override {
+  RunningCollective all_reduce(const at::Tensor& tensor, Reduce op) override {
     c10d::AllreduceOptions options;
     options.reduceOp = op == Reduce::max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
     std::vector<at::Tensor> tensors = {tensor};
     return running(group_->allreduce(tensors, options));
   }
 
-  Running broadcast(const at::Tensor& tensor, int root) override {
+  RunningCollective broadcast(const at::Tensor& tensor, int root) override {
     c10d::BroadcastOptions options;
     options.rootRank = root;
     std::vector<at::Tensor> tensors = {tensor};
     return running(group_->broadcast(tensors, options));
   }
 
-  Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective all_gather(const at::Tensor& out, const at::Tensor& in) override {
     auto to = out.view({-1}), from = in.view({-1});
     return running(group_->_allgather_base(to, from));
   }
 
-  Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
     auto to = out.view({-1}), from = in.view({-1});
     return running(group_->_reduce_scatter_base(to, from));
   }
 
-  Running send(const at::Tensor& tensor, int to, int tag) override {
+  RunningCollective send(const at::Tensor& tensor, int to, int tag) override {
     std::vector<at::Tensor> tensors = {tensor};
     return running(group_->send(tensors, to, tag));
   }
 
-  Running recv(const at::Tensor& tensor, int from, int tag) override {
+  RunningCollective recv(const at::Tensor& tensor, int from, int tag) override {
     std::vector<at::Tensor> tensors = {tensor};
     return running(group_->recv(tensors, from, tag));
   }
 
   // A barrier is for the host: it waits until the sum has been copied to it.
-  Running barrier() override {
+  RunningCollective barrier() override {
     const auto one = at::ones({1}, at::TensorOptions().device(device_).dtype(at::kFloat));
     auto sum = all_reduce(one, Reduce::sum);
     sum.finish = [one] { one.item<float>(); };

@@ -13,16 +13,16 @@
 namespace orch::train {
 
 // State that the groups of a world share, kept alive by running collectives.
-struct Common {
+struct SharedGroupState {
   WorldOptions options;
   std::unique_ptr<flight::Recorder> recorder;
   std::unique_ptr<Watch> watch;  // null in a world of one
   std::atomic<std::uint64_t> started = 0;
 };
 
-class Group::Impl : public std::enable_shared_from_this<Group::Impl> {
+class CommGroup::Impl : public std::enable_shared_from_this<CommGroup::Impl> {
  public:
-  std::shared_ptr<Common> common;
+  std::shared_ptr<SharedGroupState> common;
   std::string name;
   std::vector<int> members;              // ranks in the world
   int rank = 0;                          // in the group
@@ -33,10 +33,10 @@ class Group::Impl : public std::enable_shared_from_this<Group::Impl> {
 
   int size() const { return static_cast<int>(members.size()); }
   // kind: for the recording; peer: of a send or recv, its rank in the group.
-  Pending start(const char* kind, const at::Tensor& largest, int peer,
-                const std::function<Running()>& launch);
+  PendingCollective start(const char* kind, const at::Tensor& largest, int peer,
+                          const std::function<RunningCollective()>& launch);
   // The exception for a collective that failed.
-  CommError failure(const Entered& what, const std::string& reason) const;
+  CommError failure(const EnteredCollective& what, const std::string& reason) const;
 };
 
 }  // namespace orch::train

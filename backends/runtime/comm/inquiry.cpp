@@ -8,9 +8,9 @@
 namespace orch::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr auto kPatience = 2s;  // time limit for the other ranks' answers
 
@@ -32,19 +32,19 @@ void set(c10d::Store& store, const std::string& key, const std::string& value) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Entered, kind, group, sequence, bytes, is_inside, is_waited,
-                                   peer, members)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EnteredCollective, kind, group, sequence, bytes, is_inside,
+                                   is_waited, peer, members)
 
-Inquiry::Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
-                 const Whereabouts& rank0)
+FailureInquiry::FailureInquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
+                               const RankProcessId& rank0)
     : options_(options), store_(std::move(store)), rank0_(rank0) {}
 
-std::string Inquiry::who_key(int rank) { return fmt::format("who/{}", rank); }
+std::string FailureInquiry::who_key(int rank) { return fmt::format("who/{}", rank); }
 
-bool Inquiry::is_alarm() { return store_->check({kAlarm}); }
+bool FailureInquiry::is_alarm() { return store_->check({kAlarm}); }
 
-void Inquiry::answer(const EnteredByGroup& entered) {
-  Json json = {{"failed", announced_}, {"step", -1}, {"entered", Json::array()}};
+void FailureInquiry::answer(const EnteredByGroup& entered) {
+  SortedJson json = {{"failed", announced_}, {"step", -1}, {"entered", SortedJson::array()}};
   const auto& folder = options_.flight_folder;
   if (!folder.empty())
     if (const auto own = flight::read(folder + "/" + flight::file_name(options_.rank)))
@@ -53,7 +53,7 @@ void Inquiry::answer(const EnteredByGroup& entered) {
   set(*store_, answer_key(options_.rank), json.dump());
 }
 
-std::string Inquiry::verdict(const Entered& here, const EnteredByGroup& entered) {
+std::string FailureInquiry::verdict(const EnteredCollective& here, const EnteredByGroup& entered) {
   if (!verdict_.empty()) return verdict_;
   answer(entered);
   if (store_->add(kAlarm, 1) == 1) {
@@ -66,22 +66,22 @@ std::string Inquiry::verdict(const Entered& here, const EnteredByGroup& entered)
   return verdict_;
 }
 
-void Inquiry::keep(const std::string& verdict) {
+void FailureInquiry::keep(const std::string& verdict) {
   verdict_ = verdict;
   store_->add(kVerdictHeard, 1);
 }
 
-void Inquiry::take_verdict() {
+void FailureInquiry::take_verdict() {
   if (verdict_.empty() && store_->check({kVerdict})) keep(get(*store_, kVerdict));
 }
 
-void Inquiry::wait_until_others_heard(Clock::time_point deadline) {
+void FailureInquiry::wait_until_others_heard(SteadyClock::time_point deadline) {
   take_verdict();
-  while (store_->add(kVerdictHeard, 0) < options_.size && Clock::now() < deadline)
+  while (store_->add(kVerdictHeard, 0) < options_.size && SteadyClock::now() < deadline)
     std::this_thread::sleep_for(10ms);
 }
 
-void Inquiry::announce(const std::string& why, const EnteredByGroup& entered) {
+void FailureInquiry::announce(const std::string& why, const EnteredByGroup& entered) {
   announced_ = why;
   answer(entered);
   if (store_->add(kAlarm, 1) != 1) return;  // this failure is a consequence of an earlier one
@@ -90,13 +90,13 @@ void Inquiry::announce(const std::string& why, const EnteredByGroup& entered) {
   keep(verdict);
 }
 
-void Inquiry::leave() {
+void FailureInquiry::leave() {
   set(*store_, left_key(options_.rank), "1");
   store_->add(kLeft, 1);
 }
 
-void Inquiry::wait_until_others_left(Clock::time_point deadline) {
-  while (store_->add(kLeft, 0) < options_.size && Clock::now() < deadline) {
+void FailureInquiry::wait_until_others_left(SteadyClock::time_point deadline) {
+  while (store_->add(kLeft, 0) < options_.size && SteadyClock::now() < deadline) {
     bool is_any_there = false;
     for (int rank = 0; rank < options_.size && !is_any_there; ++rank)
       is_any_there = rank != options_.rank && !store_->check({left_key(rank)}) &&
@@ -106,20 +106,20 @@ void Inquiry::wait_until_others_left(Clock::time_point deadline) {
   }
 }
 
-Whereabouts Inquiry::whereabouts(int rank) {
-  return rank == 0 ? rank0_ : Whereabouts::unpack(get(*store_, who_key(rank)));
+RankProcessId FailureInquiry::whereabouts(int rank) {
+  return rank == 0 ? rank0_ : RankProcessId::unpack(get(*store_, who_key(rank)));
 }
 
 // Adds what has become known; true if nothing more can be expected.
-bool Inquiry::sight(Sighting& other, bool is_last_time) {
+bool FailureInquiry::sight(RankStatus& other, bool is_last_time) {
   other.left = store_->check({left_key(other.rank)});
   if (!other.left && store_->check({answer_key(other.rank)})) {
-    const auto json = Json::parse(get(*store_, answer_key(other.rank)));
+    const auto json = SortedJson::parse(get(*store_, answer_key(other.rank)));
     other.answered = true;
     other.failed = json.at("failed");
     other.step = json.at("step");
     for (const auto& item : json.at("entered")) {
-      auto entered = item.get<Entered>();
+      auto entered = item.get<EnteredCollective>();
       other.entered[entered.group] = std::move(entered);
     }
     return true;
@@ -131,14 +131,14 @@ bool Inquiry::sight(Sighting& other, bool is_last_time) {
   return is_final;
 }
 
-std::vector<Sighting> Inquiry::sight_others() {
-  std::vector<Sighting> others;
+std::vector<RankStatus> FailureInquiry::sight_others() {
+  std::vector<RankStatus> others;
   for (int rank = 0; rank < options_.size; ++rank)
     if (rank != options_.rank) others.emplace_back().rank = rank;
   std::vector<bool> known(others.size());
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = SteadyClock::now() + kPatience;
   while (true) {
-    const bool is_last_time = Clock::now() >= deadline;
+    const bool is_last_time = SteadyClock::now() >= deadline;
     std::size_t count = 0;
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (!known[i]) known[i] = sight(others[i], is_last_time);
@@ -149,10 +149,10 @@ std::vector<Sighting> Inquiry::sight_others() {
   }
 }
 
-std::string Inquiry::verdict_of_another() {
-  const auto deadline = Clock::now() + kPatience + 500ms;
+std::string FailureInquiry::verdict_of_another() {
+  const auto deadline = SteadyClock::now() + kPatience + 500ms;
   while (!store_->check({kVerdict})) {
-    if (Clock::now() >= deadline) return "another rank detected it first, without details";
+    if (SteadyClock::now() >= deadline) return "another rank detected it first, without details";
     std::this_thread::sleep_for(10ms);
   }
   return get(*store_, kVerdict);

@@ -13,20 +13,20 @@ namespace orch::train {
 // The communication of ranks through the store after a failure. The first rank to notice raises the
 // alarm and asks; the others answer; all get the same verdict. Not thread-safe; every call may
 // throw if the store is gone, and block if its host hangs.
-class Inquiry {
+class FailureInquiry {
  public:
-  using EnteredByGroup = std::map<std::string, Entered>;
+  using EnteredByGroup = std::map<std::string, EnteredCollective>;
 
-  Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
-          const Whereabouts& rank0);
+  FailureInquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
+                 const RankProcessId& rank0);
 
-  static std::string who_key(int rank);  // the key of each rank's Whereabouts
+  static std::string who_key(int rank);  // the key of each rank's RankProcessId
 
   bool is_alarm();  // true if a rank has noticed a failure
   void answer(const EnteredByGroup& entered);
   // Raises the alarm, or joins an existing one, and returns which rank is to blame: takes about two
   // seconds.
-  std::string verdict(const Entered& here, const EnteredByGroup& entered);
+  std::string verdict(const EnteredCollective& here, const EnteredByGroup& entered);
   // Stores another rank's verdict if there is one: the store may be gone when it is needed.
   void take_verdict();
   void wait_until_others_heard(std::chrono::steady_clock::time_point deadline);
@@ -37,15 +37,15 @@ class Inquiry {
   void wait_until_others_left(std::chrono::steady_clock::time_point deadline);
 
  private:
-  Whereabouts whereabouts(int rank);
-  bool sight(Sighting& other, bool is_last_time);
-  std::vector<Sighting> sight_others();
+  RankProcessId whereabouts(int rank);
+  bool sight(RankStatus& other, bool is_last_time);
+  std::vector<RankStatus> sight_others();
   std::string verdict_of_another();
   void keep(const std::string& verdict);
 
   const WorldOptions options_;
   const c10::intrusive_ptr<c10d::Store> store_;
-  const Whereabouts rank0_;
+  const RankProcessId rank0_;
   std::string announced_, verdict_;
 };
 

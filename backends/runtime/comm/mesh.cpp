@@ -33,7 +33,7 @@ int Mesh::rank_at(int tensor, int data, int stage) const {
 // The first collective opens a group's connection: otherwise NCCL would open it while a recv waits
 // on the device.
 void Mesh::make_groups() {
-  const auto make = [&](const char* name, const std::vector<int>& ranks, Group*& mine) {
+  const auto make = [&](const char* name, const std::vector<int>& ranks, CommGroup*& mine) {
     const bool all = static_cast<int>(ranks.size()) == world_.size();
     auto* made = all ? &world_.world() : world_.make_group(name, ranks);
     if (!made) return;

@@ -10,14 +10,14 @@ namespace orch::train {
 class Channel {
  public:
   Channel() = default;  // no channel
-  explicit Channel(Group* group) : group_(group) {}
+  explicit Channel(CommGroup* group) : group_(group) {}
 
   bool is_open() const { return group_ != nullptr; }
-  Pending send(const at::Tensor& tensor) { return group_->send(tensor, 1); }
-  Pending recv(const at::Tensor& tensor) { return group_->recv(tensor, 0); }
+  PendingCollective send(const at::Tensor& tensor) { return group_->send(tensor, 1); }
+  PendingCollective recv(const at::Tensor& tensor) { return group_->recv(tensor, 0); }
 
  private:
-  Group* group_ = nullptr;
+  CommGroup* group_ = nullptr;
 };
 
 // A rank's position on every axis, and the groups it belongs to. All ranks of the world create it
@@ -38,9 +38,9 @@ class Mesh {
   int stage() const { return world_.rank() / tensor_size_ / data_size_; }
   bool is_first() const { return stage() == 0; }
 
-  Group& tensor() const { return *tensor_; }
-  Group& data() const { return *data_; }
-  Group* ends() const { return ends_; }  // the first and the last stage; null for others
+  CommGroup& tensor() const { return *tensor_; }
+  CommGroup& data() const { return *data_; }
+  CommGroup* ends() const { return ends_; }  // the first and the last stage; null for others
 
   // Activations go down the stages, gradients go up. The ends have no channel, unless it is a ring.
   struct Channels {
@@ -59,9 +59,9 @@ class Mesh {
 
   World& world_;
   const int tensor_size_, stages_, data_size_;
-  Group* tensor_ = nullptr;
-  Group* data_ = nullptr;
-  Group* ends_ = nullptr;
+  CommGroup* tensor_ = nullptr;
+  CommGroup* data_ = nullptr;
+  CommGroup* ends_ = nullptr;
   Channels channels_;
 };
 

@@ -7,15 +7,16 @@
 namespace orch::train {
 namespace {
 
-class Pretended : public Transport {
+class PretendedTransport : public Transport {
  public:
-  explicit Pretended(const TransportOptions& options) : rank_(options.rank), size_(options.size) {}
+  explicit PretendedTransport(const TransportOptions& options)
+      : rank_(options.rank), size_(options.size) {}
 
-  Running all_reduce(const at::Tensor&, Reduce) override { return {}; }
-  Running broadcast(const at::Tensor&, int) override { return {}; }
+  RunningCollective all_reduce(const at::Tensor&, Reduce) override { return {}; }
+  RunningCollective broadcast(const at::Tensor&, int) override { return {}; }
 
   // By copies within the buffer, each twice as large as the previous one: the cheapest way.
-  Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective all_gather(const at::Tensor& out, const at::Tensor& in) override {
     const auto parts = out.view({size_, -1});
     parts[0].copy_(in.view({-1}));
     for (std::int64_t done = 1; done < size_; done *= 2) {
@@ -25,15 +26,15 @@ class Pretended : public Transport {
     return {};
   }
 
-  Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
+  RunningCollective reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
     out.view({-1}).copy_(in.view({size_, -1})[rank_]);
     return {};
   }
 
-  Running send(const at::Tensor&, int, int) override { return {}; }
+  RunningCollective send(const at::Tensor&, int, int) override { return {}; }
 
   // Created once and copied: a message costs only its bytes.
-  Running recv(const at::Tensor& tensor, int, int) override {
+  RunningCollective recv(const at::Tensor& tensor, int, int) override {
     if (!sample_.defined() || sample_.sizes() != tensor.sizes()) {
       const auto count = at::arange(tensor.numel(), tensor.options().dtype(at::kFloat));
       sample_ = at::sin(count.mul_(0.7)).to(tensor.scalar_type()).view(tensor.sizes());
@@ -42,7 +43,7 @@ class Pretended : public Transport {
     return {};
   }
 
-  Running barrier() override { return {}; }
+  RunningCollective barrier() override { return {}; }
   void abort() noexcept override {}
 
  private:
@@ -53,7 +54,7 @@ class Pretended : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_pretended(const TransportOptions& options) {
-  return std::make_unique<Pretended>(options);
+  return std::make_unique<PretendedTransport>(options);
 }
 
 }  // namespace orch::train

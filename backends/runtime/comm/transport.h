@@ -13,14 +13,14 @@
 
 namespace orch::train {
 
-enum class Progress { running, done, failed };
+enum class CollectiveProgress { running, done, failed };
 
 // A running collective of c10d.
-struct Running {
+struct RunningCollective {
   c10::intrusive_ptr<c10d::Work> work;
   std::function<void()> finish;  // called once the work is done; may be empty
   bool tells_end = false;        // true: the work's future completes when it ends or fails
-  std::function<Progress()> look =
+  std::function<CollectiveProgress()> look =
       {};  // asks the device for its progress; holds no tensor. May be empty
 };
 
@@ -28,13 +28,13 @@ struct Running {
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual Running all_reduce(const at::Tensor& tensor, Reduce op) = 0;
-  virtual Running broadcast(const at::Tensor& tensor, int root) = 0;
-  virtual Running all_gather(const at::Tensor& out, const at::Tensor& in) = 0;
-  virtual Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) = 0;
-  virtual Running send(const at::Tensor& tensor, int to, int tag) = 0;
-  virtual Running recv(const at::Tensor& tensor, int from, int tag) = 0;
-  virtual Running barrier() = 0;
+  virtual RunningCollective all_reduce(const at::Tensor& tensor, Reduce op) = 0;
+  virtual RunningCollective broadcast(const at::Tensor& tensor, int root) = 0;
+  virtual RunningCollective all_gather(const at::Tensor& out, const at::Tensor& in) = 0;
+  virtual RunningCollective reduce_scatter(const at::Tensor& out, const at::Tensor& in) = 0;
+  virtual RunningCollective send(const at::Tensor& tensor, int to, int tag) = 0;
+  virtual RunningCollective recv(const at::Tensor& tensor, int from, int tag) = 0;
+  virtual RunningCollective barrier() = 0;
   // Ends all running operations with an error. Thread-safe.
   virtual void abort() noexcept = 0;
 };

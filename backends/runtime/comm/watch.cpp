@@ -28,7 +28,7 @@
 namespace orch::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kVerdictWithin = 6s;  // a verdict takes 2.5 s, perhaps after a previous one
@@ -43,26 +43,27 @@ std::chrono::milliseconds pause_for(int ranks) {
 
 }  // namespace
 
-Entered Followed::told() const {
+EnteredCollective WatchedCollective::told() const {
   auto what = what_;
   what.is_waited = is_waited_;
   return what;
 }
 
-void Followed::launched(std::function<Progress()> look, std::function<void()> ended) {
+void WatchedCollective::launched(std::function<CollectiveProgress()> look,
+                                 std::function<void()> ended) {
   const std::lock_guard lock(mutex_);
   look_ = std::move(look);
   ended_ = std::move(ended);
 }
 
-Progress Followed::look() {
+CollectiveProgress WatchedCollective::look() {
   const std::lock_guard lock(mutex_);
   try {
-    const auto progress = look_ ? look_() : Progress::running;
-    if (progress == Progress::done) ended_();
+    const auto progress = look_ ? look_() : CollectiveProgress::running;
+    if (progress == CollectiveProgress::done) ended_();
     return progress;
   } catch (const std::exception&) {  // the device failed
-    return Progress::failed;
+    return CollectiveProgress::failed;
   }
 }
 
@@ -70,7 +71,7 @@ Progress Followed::look() {
 // store's host hangs.
 class Watch::Thread {
  public:
-  Thread(const WorldOptions& options, Inquiry inquiry, const Whereabouts& rank0,
+  Thread(const WorldOptions& options, FailureInquiry inquiry, const RankProcessId& rank0,
          std::function<void()> abort)
       : is_host_(options.rank == 0),
         device_(options.cuda ? options.local_rank : -1),
@@ -82,7 +83,7 @@ class Watch::Thread {
         abort_(std::move(abort)) {}
 
   // Runs the task in the watch's thread; false if it did not end in time, or threw.
-  bool run(std::function<void(Thread&)> task, Clock::duration within) {
+  bool run(std::function<void(Thread&)> task, SteadyClock::duration within) {
     auto packed = std::make_shared<std::packaged_task<void()>>(
         [this, task = std::move(task)] { task(*this); });
     auto done = packed->get_future();
@@ -109,25 +110,25 @@ class Watch::Thread {
     guarded_.notify_all();
   }
 
-  void enter(const Entered& what) {
+  void enter(const EnteredCollective& what) {
     const std::lock_guard lock(mutex_);
     auto& last = entered_[what.group] = what;
     last.is_inside = true;
   }
 
-  void wait(const Entered& what) {
+  void wait(const EnteredCollective& what) {
     const std::lock_guard lock(mutex_);
     // Waiting for one collective includes all that the group began before.
     auto& last = entered_[what.group];
     if (last.is_inside && last.sequence >= what.sequence) last.is_waited = true;
   }
 
-  void leave(const Entered& what) {
+  void leave(const EnteredCollective& what) {
     const std::lock_guard lock(mutex_);
     if (auto& last = entered_[what.group]; is_same(last, what)) last.is_inside = false;
   }
 
-  void follow(std::shared_ptr<Followed> followed) {
+  void follow(std::shared_ptr<WatchedCollective> followed) {
     const std::lock_guard lock(mutex_);
     followed_.push_back(std::move(followed));
   }
@@ -139,9 +140,10 @@ class Watch::Thread {
   }
 
   // False at the deadline, or early if the store's host cannot answer.
-  bool wait_for(const std::future<void>& done, Clock::duration within) {
-    for (const auto began = Clock::now(); done.wait_for(100ms) != std::future_status::ready;) {
-      const auto waited = Clock::now() - began;
+  bool wait_for(const std::future<void>& done, SteadyClock::duration within) {
+    for (const auto began = SteadyClock::now();
+         done.wait_for(100ms) != std::future_status::ready;) {
+      const auto waited = SteadyClock::now() - began;
       if (waited >= within || (waited >= 500ms && is_absent(rank0_.look()))) return false;
     }
     return true;
@@ -175,7 +177,7 @@ class Watch::Thread {
     }
   }
 
-  std::string verdict(const Entered& here) {
+  std::string verdict(const EnteredCollective& here) {
     alarmed_ = true;
     const auto found = inquiry_.verdict(here, entered());
     keep_last_words(here, found);
@@ -185,12 +187,12 @@ class Watch::Thread {
     alarmed_ = true;
     inquiry_.announce(why, entered());
     // The caller may exit at once, and the store with it.
-    if (is_host_) inquiry_.wait_until_others_heard(Clock::now() + 1s);
+    if (is_host_) inquiry_.wait_until_others_heard(SteadyClock::now() + 1s);
   }
 
   // Runs in the guard's thread. Counts its own rounds instead of time, so that a job that was
   // suspended and resumed is not late.
-  void guard(const std::function<std::string(const Entered&)>& of_host) {
+  void guard(const std::function<std::string(const EnteredCollective&)>& of_host) {
     const auto rounds = [](auto time) { return static_cast<std::int64_t>(time / kGuardEvery); };
     const std::chrono::duration<double> longest = timeout_ + kStuck;
     std::unique_lock lock(mutex_);
@@ -206,26 +208,26 @@ class Watch::Thread {
       return;
     }
   }
-  Inquiry& inquiry() { return inquiry_; }
+  FailureInquiry& inquiry() { return inquiry_; }
   bool has_left = false;
 
  private:
-  static bool is_same(const Entered& a, const Entered& b) {
+  static bool is_same(const EnteredCollective& a, const EnteredCollective& b) {
     return a.sequence == b.sequence && a.kind == b.kind;
   }
 
-  static std::string describe(const Entered& here, const std::string& verdict) {
+  static std::string describe(const EnteredCollective& here, const std::string& verdict) {
     return fmt::format("{} ({} bytes) failed: {}", name_of(here), here.bytes, verdict);
   }
 
-  void keep_last_words(const Entered& here, const std::string& verdict) {
+  void keep_last_words(const EnteredCollective& here, const std::string& verdict) {
     const std::lock_guard lock(mutex_);
     if (last_words_.empty()) last_words_ = describe(here, verdict);
     known_verdict_ = verdict;
   }
 
   // For each group the last collective entered, or the first one that has not ended.
-  Inquiry::EnteredByGroup entered() {
+  FailureInquiry::EnteredByGroup entered() {
     const std::lock_guard lock(mutex_);
     auto all = entered_;
     for (auto each = followed_.rbegin(); each != followed_.rend(); ++each)
@@ -233,7 +235,7 @@ class Watch::Thread {
     return all;
   }
 
-  Entered oldest() const {  // the lock must be held
+  EnteredCollective oldest() const {  // the lock must be held
     if (!followed_.empty()) return followed_.front()->what();
     for (const auto& [group, last] : entered_)
       if (last.is_inside && last.is_waited) return last;
@@ -252,19 +254,20 @@ class Watch::Thread {
 
   // Does not hold the lock during queries, which the device may delay.
   void look_after_followed() {
-    std::vector<std::shared_ptr<Followed>> all;
+    std::vector<std::shared_ptr<WatchedCollective>> all;
     {
       const std::lock_guard lock(mutex_);
       all.assign(followed_.begin(), followed_.end());
     }
-    std::set<const Followed*> done;
-    const Followed* late = nullptr;
+    std::set<const WatchedCollective*> done;
+    const WatchedCollective* late = nullptr;
     for (const auto& each : all) {
       const auto progress = each->look();
-      if (progress == Progress::done) {
+      if (progress == CollectiveProgress::done) {
         done.insert(each.get());
         leave(each->what());
-      } else if (!late && (progress == Progress::failed || Clock::now() > each->deadline())) {
+      } else if (!late && (progress == CollectiveProgress::failed ||
+                           SteadyClock::now() > each->deadline())) {
         late = each.get();
       }
     }
@@ -294,10 +297,10 @@ class Watch::Thread {
   const bool is_host_;
   [[maybe_unused]] const int device_;  // -1: none
   const std::chrono::milliseconds pause_;
-  const Whereabouts rank0_;
+  const RankProcessId rank0_;
   const std::chrono::duration<double> timeout_;
   const std::function<void(const std::string&)> give_up_;
-  Inquiry inquiry_;  // used by the thread only
+  FailureInquiry inquiry_;  // used by the thread only
   std::atomic<bool> alarmed_ = false;
   std::atomic<std::int64_t> rounds_missed_ = 0;  // rounds of the guard without one of this thread
 
@@ -305,24 +308,24 @@ class Watch::Thread {
   std::condition_variable changed_, guarded_;
   std::function<void()> abort_;
   std::deque<std::function<void()>> tasks_;
-  std::deque<std::shared_ptr<Followed>> followed_;
-  Inquiry::EnteredByGroup entered_;
+  std::deque<std::shared_ptr<WatchedCollective>> followed_;
+  FailureInquiry::EnteredByGroup entered_;
   std::string known_verdict_, last_words_;
   bool stopped_ = false;
 };
 
 Watch::Watch(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
-             const Whereabouts& rank0, std::function<void()> abort)
+             const RankProcessId& rank0, std::function<void()> abort)
     : options_(options),
       rank0_(rank0),
-      state_(std::make_shared<Thread>(options, Inquiry(options, std::move(store), rank0), rank0,
-                                      std::move(abort))) {
+      state_(std::make_shared<Thread>(options, FailureInquiry(options, std::move(store), rank0),
+                                      rank0, std::move(abort))) {
   std::packaged_task<void()> task([state = state_] { state->loop(); });
   ended_ = task.get_future();
   thread_ = std::thread(std::move(task));
   if (!options.give_up) return;
   guard_ = std::thread([state = state_, this] {
-    state->guard([this](const Entered& here) { return of_host(here); });
+    state->guard([this](const EnteredCollective& here) { return of_host(here); });
   });
 }
 
@@ -335,13 +338,15 @@ Watch::~Watch() {
     thread_.detach();  // blocked in a call to the store
 }
 
-void Watch::enter(const Entered& what) { state_->enter(what); }
-void Watch::wait(const Entered& what) { state_->wait(what); }
-void Watch::leave(const Entered& what) { state_->leave(what); }
-void Watch::follow(std::shared_ptr<Followed> followed) { state_->follow(std::move(followed)); }
+void Watch::enter(const EnteredCollective& what) { state_->enter(what); }
+void Watch::wait(const EnteredCollective& what) { state_->wait(what); }
+void Watch::leave(const EnteredCollective& what) { state_->leave(what); }
+void Watch::follow(std::shared_ptr<WatchedCollective> followed) {
+  state_->follow(std::move(followed));
+}
 bool Watch::is_alarmed() const { return state_->is_alarmed(); }
 
-std::string Watch::find_missing(const Entered& here) {
+std::string Watch::find_missing(const EnteredCollective& here) {
   const auto found = std::make_shared<std::string>();
   if (state_->run([here, found](Thread& thread) { *found = thread.verdict(here); }, kVerdictWithin))
     return *found;
@@ -349,9 +354,9 @@ std::string Watch::find_missing(const Entered& here) {
   return known.empty() ? of_host(here) : known;
 }
 
-std::string Watch::of_host(const Entered& here) const {
+std::string Watch::of_host(const EnteredCollective& here) const {
   if (options_.rank == 0) return "the store does not answer";
-  Sighting host;
+  RankStatus host;
   host.where = rank0_;
   host.process = rank0_.look();
   // A killed process closes its connections before it disappears: on a busy machine long before.
@@ -372,7 +377,7 @@ void Watch::announce(const std::string& why) noexcept {
 }
 
 void Watch::leave_with_others(std::chrono::milliseconds within) {
-  const auto deadline = Clock::now() + within;
+  const auto deadline = SteadyClock::now() + within;
   state_->run(
       [deadline](Thread& thread) {
         if (!std::exchange(thread.has_left, true)) thread.inquiry().leave();

@@ -18,25 +18,25 @@ namespace orch::train {
 
 // A collective whose end the host does not wait for (NCCL's): the watch follows it, beginning
 // before its launch, which may have to open the connection.
-class Followed {
+class WatchedCollective {
  public:
-  Followed(Entered what, std::chrono::steady_clock::time_point deadline)
+  WatchedCollective(EnteredCollective what, std::chrono::steady_clock::time_point deadline)
       : what_(std::move(what)), deadline_(deadline) {}
 
-  const Entered& what() const { return what_; }
+  const EnteredCollective& what() const { return what_; }
   std::chrono::steady_clock::time_point deadline() const { return deadline_; }
-  Entered told() const;
+  EnteredCollective told() const;
   void wait() { is_waited_ = true; }
 
-  void launched(std::function<Progress()> look, std::function<void()> ended);
-  Progress look();  // calls `ended` when it is done
+  void launched(std::function<CollectiveProgress()> look, std::function<void()> ended);
+  CollectiveProgress look();  // calls `ended` when it is done
 
  private:
-  const Entered what_;
+  const EnteredCollective what_;
   const std::chrono::steady_clock::time_point deadline_;
   std::atomic<bool> is_waited_ = false;
   std::mutex mutex_;
-  std::function<Progress()> look_;
+  std::function<CollectiveProgress()> look_;
   std::function<void()> ended_;
 };
 
@@ -50,17 +50,17 @@ class Watch {
  public:
   // store: a separate connection, since a call on it may block. abort: ends running collectives.
   Watch(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
-        const Whereabouts& rank0, std::function<void()> abort);
+        const RankProcessId& rank0, std::function<void()> abort);
   ~Watch();
 
-  void enter(const Entered& what);  // sets is_inside
-  void wait(const Entered& what);   // sets is_waited
-  void leave(const Entered& what);
-  void follow(std::shared_ptr<Followed> followed);
+  void enter(const EnteredCollective& what);  // sets is_inside
+  void wait(const EnteredCollective& what);   // sets is_waited
+  void leave(const EnteredCollective& what);
+  void follow(std::shared_ptr<WatchedCollective> followed);
 
   bool is_alarmed() const;  // a rank has noticed a failure
   // Returns which ranks are to blame for the failure of `here`. Takes at most six seconds.
-  std::string find_missing(const Entered& here);
+  std::string find_missing(const EnteredCollective& here);
   void announce(const std::string& why) noexcept;
   // Announces that this rank leaves, and waits for the others to leave too (after a failure: until
   // they know the verdict).
@@ -68,10 +68,10 @@ class Watch {
 
  private:
   class Thread;
-  std::string of_host(const Entered& here) const;
+  std::string of_host(const EnteredCollective& here) const;
 
   const WorldOptions options_;
-  const Whereabouts rank0_;
+  const RankProcessId rank0_;
   std::shared_ptr<Thread> state_;
   std::future<void> ended_;
   std::thread thread_, guard_;

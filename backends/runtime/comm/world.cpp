@@ -20,8 +20,8 @@ namespace orch::train {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-using Store = c10::intrusive_ptr<c10d::Store>;
+using SteadyClock = std::chrono::steady_clock;
+using TorchStore = c10::intrusive_ptr<c10d::Store>;
 
 constexpr char kOpened[] = "opened";  // empty: all ranks have come; else the reason why not
 constexpr char kHeard[] = "heard";
@@ -77,9 +77,9 @@ bool is_listening(const WorldOptions& options) {
 // If rank 0 died before it listened, waits as long as for a collective: TCPStore itself, in
 // LibTorch 2.11, tries for up to twice its timeout.
 void wait_for_rank_0(const WorldOptions& options) {
-  const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
+  const auto deadline = SteadyClock::now() + milliseconds(options.timeout_seconds);
   while (!is_listening(options)) {
-    if (Clock::now() > deadline)
+    if (SteadyClock::now() > deadline)
       throw CommError(
           fmt::format("rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s; look "
                       "at the log of rank 0",
@@ -88,7 +88,7 @@ void wait_for_rank_0(const WorldOptions& options) {
   }
 }
 
-Store connect(const WorldOptions& options, bool host) {
+TorchStore connect(const WorldOptions& options, bool host) {
   if (!host) wait_for_rank_0(options);
   c10d::TCPStoreOptions store;
   store.port = static_cast<std::uint16_t>(options.port);
@@ -107,16 +107,16 @@ Store connect(const WorldOptions& options, bool host) {
 
 // The problem with the ranks that came, or that did not; empty: none.
 std::string roll_call(c10d::Store& store, const WorldOptions& options) {
-  const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
+  const auto deadline = SteadyClock::now() + milliseconds(options.timeout_seconds);
   std::vector<int> missing;
   for (int rank = 0; rank < options.size; ++rank) {
-    const auto key = Inquiry::who_key(rank);
-    while (!store.check({key}) && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    const auto key = FailureInquiry::who_key(rank);
+    while (!store.check({key}) && SteadyClock::now() < deadline) std::this_thread::sleep_for(5ms);
     if (!store.check({key})) {
       missing.push_back(rank);
       continue;
     }
-    const auto where = Whereabouts::unpack(text_of(store.get(key)));
+    const auto where = RankProcessId::unpack(text_of(store.get(key)));
     if (where.world != options.size)
       return fmt::format("rank {} (process {} on {}) has WORLD_SIZE {}, rank 0 has {}", rank,
                          where.pid, where.host, where.world, options.size);
@@ -131,13 +131,15 @@ std::string roll_call(c10d::Store& store, const WorldOptions& options) {
 // Rank 0 waits for all ranks and publishes the result; the others wait for it.
 void meet(c10d::Store& store, const WorldOptions& options) {
   store.add(fmt::format("claims/{}", options.rank), 1);
-  store.set(Inquiry::who_key(options.rank), bytes_of(Whereabouts::own(options.size).pack()));
+  store.set(FailureInquiry::who_key(options.rank),
+            bytes_of(RankProcessId::own(options.size).pack()));
   std::string problem;
   if (options.rank == 0) {
     problem = roll_call(store, options);
     store.set(kOpened, bytes_of("." + problem));  // some stores cannot hold an empty value
-    const auto deadline = Clock::now() + 1s;
-    while (!problem.empty() && Clock::now() < deadline && store.add(kHeard, 0) < options.size - 1)
+    const auto deadline = SteadyClock::now() + 1s;
+    while (!problem.empty() && SteadyClock::now() < deadline &&
+           store.add(kHeard, 0) < options.size - 1)
       std::this_thread::sleep_for(5ms);
   } else {
     try {
@@ -194,7 +196,7 @@ WorldOptions world_options_from_environment() {
 
 class World::Impl {
  public:
-  explicit Impl(const WorldOptions& options) : common(std::make_shared<Common>()) {
+  explicit Impl(const WorldOptions& options) : common(std::make_shared<SharedGroupState>()) {
     check_options(options);
     common->options = options;
     common->recorder = options.flight_folder.empty() ? std::make_unique<flight::Recorder>()
@@ -204,7 +206,7 @@ class World::Impl {
     ignore_broken_pipes();
     store = connect(options, options.rank == 0);
     meet(*store, options);
-    const auto rank0 = Whereabouts::unpack(text_of(store->get(Inquiry::who_key(0))));
+    const auto rank0 = RankProcessId::unpack(text_of(store->get(FailureInquiry::who_key(0))));
     common->watch =
         std::make_unique<Watch>(options, connect(options, false), rank0, [this] { abort_all(); });
   }
@@ -233,11 +235,11 @@ class World::Impl {
     return {at::kCUDA, static_cast<at::DeviceIndex>(common->options.local_rank)};
   }
 
-  Group* add(const std::string& name, const std::vector<int>& ranks, bool is_channel = false) {
+  CommGroup* add(const std::string& name, const std::vector<int>& ranks, bool is_channel = false) {
     const auto number = made++;
     const auto self = std::find(ranks.begin(), ranks.end(), common->options.rank);
     if (self == ranks.end()) return nullptr;
-    auto impl = std::make_shared<Group::Impl>();
+    auto impl = std::make_shared<CommGroup::Impl>();
     impl->common = common;
     impl->name = name;
     impl->members = ranks;
@@ -245,19 +247,20 @@ class World::Impl {
     if (ranks.size() > 1) impl->transport = connect_group(*impl, number, is_channel);
     const std::lock_guard lock(mutex);
     groups.push_back(impl);
-    handles.push_back(std::make_unique<Group>(impl));
+    handles.push_back(std::make_unique<CommGroup>(impl));
     return handles.back().get();
   }
 
-  std::shared_ptr<Common> common;
-  Store store;
+  std::shared_ptr<SharedGroupState> common;
+  TorchStore store;
   std::mutex mutex;  // guards groups: the watch may abort them
-  std::vector<std::shared_ptr<Group::Impl>> groups;
-  std::vector<std::unique_ptr<Group>> handles;
+  std::vector<std::shared_ptr<CommGroup::Impl>> groups;
+  std::vector<std::unique_ptr<CommGroup>> handles;
   int made = 0;
 
  private:
-  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number, bool is_channel) {
+  std::unique_ptr<Transport> connect_group(const CommGroup::Impl& group, int number,
+                                           bool is_channel) {
     const auto& options = common->options;
     if (options.alone) {
       TransportOptions pretended;
@@ -265,7 +268,7 @@ class World::Impl {
       pretended.size = group.size();
       return make_pretended(pretended);
     }
-    Entered what{"connect", group.name, 0, 0, true, true, -1, group.members};
+    EnteredCollective what{"connect", group.name, 0, 0, true, true, -1, group.members};
     TransportOptions transport;
     transport.store = c10::make_intrusive<c10d::PrefixStore>(
         fmt::format("group/{}/{}", number, group.name), store);
@@ -293,9 +296,9 @@ class World::Impl {
         [options] { return make_transport(options); });
     auto made_one = task.get_future();
     std::thread(std::move(task)).detach();
-    const auto deadline = Clock::now() + options.timeout;
+    const auto deadline = SteadyClock::now() + options.timeout;
     while (made_one.wait_for(20ms) != std::future_status::ready)
-      if (common->watch->is_alarmed() || Clock::now() > deadline)
+      if (common->watch->is_alarmed() || SteadyClock::now() > deadline)
         throw std::runtime_error("connection timed out");
     return made_one.get();
   }
@@ -337,11 +340,11 @@ int World::rank() const { return impl_->common->options.rank; }
 int World::size() const { return impl_->common->options.size; }
 bool World::is_alone() const { return impl_->common->options.alone; }
 at::Device World::device() const { return impl_->device(); }
-Group& World::world() { return *impl_->handles.front(); }
-Group* World::make_group(const std::string& name, const std::vector<int>& ranks) {
+CommGroup& World::world() { return *impl_->handles.front(); }
+CommGroup* World::make_group(const std::string& name, const std::vector<int>& ranks) {
   return impl_->add(name, ranks);
 }
-Group* World::make_channel(const std::string& name, int from, int to) {
+CommGroup* World::make_channel(const std::string& name, int from, int to) {
   return impl_->add(name, {from, to}, /*is_channel=*/true);
 }
 std::uint64_t World::bytes() const {

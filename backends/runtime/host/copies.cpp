@@ -11,24 +11,24 @@
 namespace orch::train {
 
 #ifdef ORCH_CUDA
-class Moment::Impl {
+class StreamEvent::Impl {
  public:
   at::cuda::CUDAEvent event;
 };
 
-Moment Moment::now(at::Device device) {
-  Moment moment;
+StreamEvent StreamEvent::now(at::Device device) {
+  StreamEvent moment;
   if (!device.is_cuda()) return moment;
   moment.impl_ = std::make_shared<Impl>();
   moment.impl_->event.record(c10::cuda::getCurrentCUDAStream(device.index()));
   return moment;
 }
 
-void Moment::wait() const {
+void StreamEvent::wait() const {
   if (impl_) impl_->event.block(c10::cuda::getCurrentCUDAStream(impl_->event.device_index()));
 }
 
-void Moment::synchronize() const {
+void StreamEvent::synchronize() const {
   if (impl_) impl_->event.synchronize();
 }
 
@@ -44,39 +44,39 @@ Copies::Copies(at::Device device) {
   if (device.is_cuda()) impl_ = std::make_unique<Impl>(device);
 }
 
-Moment Copies::copy(const at::Tensor& to, const at::Tensor& from, const Moment& after) {
+StreamEvent Copies::copy(const at::Tensor& to, const at::Tensor& from, const StreamEvent& after) {
   return behind([&] {
     after.wait();
     to.copy_(from, true);
   });
 }
 
-Moment Copies::behind(const std::function<void()>& work) {
+StreamEvent Copies::behind(const std::function<void()>& work) {
   if (!impl_) {
     work();
     return {};
   }
   const c10::cuda::CUDAStreamGuard guard(impl_->stream);
   work();
-  return Moment::now(impl_->device);
+  return StreamEvent::now(impl_->device);
 }
 
 void Copies::hold(const at::Tensor& tensor) const {
   if (impl_) tensor.record_stream(impl_->stream.unwrap());
 }
 #else
-class Moment::Impl {};
-Moment Moment::now(at::Device) { return {}; }
-void Moment::wait() const {}
-void Moment::synchronize() const {}
+class StreamEvent::Impl {};
+StreamEvent StreamEvent::now(at::Device) { return {}; }
+void StreamEvent::wait() const {}
+void StreamEvent::synchronize() const {}
 
 class Copies::Impl {};
 Copies::Copies(at::Device) {}
-Moment Copies::copy(const at::Tensor& to, const at::Tensor& from, const Moment&) {
+StreamEvent Copies::copy(const at::Tensor& to, const at::Tensor& from, const StreamEvent&) {
   to.copy_(from);
   return {};
 }
-Moment Copies::behind(const std::function<void()>& work) {
+StreamEvent Copies::behind(const std::function<void()>& work) {
   work();
   return {};
 }

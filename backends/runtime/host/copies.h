@@ -8,10 +8,10 @@
 namespace orch::train {
 
 // A point in the work queued on a device. On a CPU, and if unset, it is always reached.
-class Moment {
+class StreamEvent {
  public:
-  Moment() = default;
-  static Moment now(at::Device device);  // on its current stream
+  StreamEvent() = default;
+  static StreamEvent now(at::Device device);  // on its current stream
 
   void wait() const;         // makes the current stream wait for it
   void synchronize() const;  // makes the caller wait for it
@@ -30,9 +30,9 @@ class Copies {
 
   // to = from, after `after` is reached. Both must live until it is done, and host memory must be
   // pinned.
-  Moment copy(const at::Tensor& to, const at::Tensor& from, const Moment& after);
+  StreamEvent copy(const at::Tensor& to, const at::Tensor& from, const StreamEvent& after);
   // Queues work on the device behind the copies so far; returns the point at which it is done.
-  Moment behind(const std::function<void()>& work);
+  StreamEvent behind(const std::function<void()>& work);
   // Keeps a tensor's memory until the copies so far are done, even if the tensor is freed.
   void hold(const at::Tensor& tensor) const;
 

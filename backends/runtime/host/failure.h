@@ -7,9 +7,9 @@ namespace orch::train {
 
 // A failure with a known class: gpu_memory, host_memory, nccl, data, nan, disk, node, bad_exit (see
 // events in core/record/events/collect.h).
-class Failed : public std::runtime_error {
+class ClassifiedFailure : public std::runtime_error {
  public:
-  Failed(std::string kind, const std::string& message)
+  ClassifiedFailure(std::string kind, const std::string& message)
       : std::runtime_error(message), kind_(std::move(kind)) {}
   const std::string& kind() const { return kind_; }
 

@@ -30,8 +30,9 @@ Pages take(std::int64_t elements, at::ScalarType dtype) {
       std::max<std::size_t>(1, static_cast<std::size_t>(elements) * at::elementSize(dtype));
   auto* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED)
-    throw Failed("host_memory", fmt::format("cannot allocate {} of host memory",
-                                            format_bytes(Bytes(static_cast<double>(bytes)))));
+    throw ClassifiedFailure("host_memory",
+                            fmt::format("cannot allocate {} of host memory",
+                                        format_bytes(Bytes(static_cast<double>(bytes)))));
   ::madvise(at, bytes, MADV_HUGEPAGE);
   constexpr std::size_t kPage = 2 << 20;
   host_pool().run(static_cast<std::int64_t>((bytes + kPage - 1) / kPage), [&](std::int64_t page) {
@@ -67,10 +68,10 @@ at::Tensor pinned_zeros(std::int64_t elements, at::ScalarType dtype, at::Device 
   if (const auto code = cudaHostRegister(pages.at, pages.bytes, cudaHostRegisterDefault);
       code != cudaSuccess) {
     ::munmap(pages.at, pages.bytes);
-    throw Failed("host_memory",
-                 fmt::format("cannot pin {} of host memory: {}; ulimit -l shows the limit",
-                             format_bytes(Bytes(static_cast<double>(pages.bytes))),
-                             cudaGetErrorString(code)));
+    throw ClassifiedFailure(
+        "host_memory", fmt::format("cannot pin {} of host memory: {}; ulimit -l shows the limit",
+                                   format_bytes(Bytes(static_cast<double>(pages.bytes))),
+                                   cudaGetErrorString(code)));
   }
 #endif
   return wrap(pages, elements, dtype, true);
@@ -80,12 +81,13 @@ void require_host_memory(double bytes, int ranks) {
   const auto room = host_room();
   if (room.bound.empty() || bytes * ranks <= static_cast<double>(room.bytes)) return;
   const auto size = [](double count) { return format_bytes(Bytes(count)); };
-  throw Failed("host_memory",
-               fmt::format("{} of host memory are needed{}, and {} are available ({}): use more "
-                           "nodes, or keep more on the device",
-                           size(bytes * ranks),
-                           ranks > 1 ? fmt::format(" by {} ranks", ranks) : std::string(),
-                           size(static_cast<double>(room.bytes)), room.bound));
+  throw ClassifiedFailure(
+      "host_memory",
+      fmt::format("{} of host memory are needed{}, and {} are available ({}): use more "
+                  "nodes, or keep more on the device",
+                  size(bytes * ranks),
+                  ranks > 1 ? fmt::format(" by {} ranks", ranks) : std::string(),
+                  size(static_cast<double>(room.bytes)), room.bound));
 }
 
 }  // namespace orch::train

@@ -14,7 +14,7 @@ at::Tensor pinned_zeros(std::int64_t elements, at::ScalarType dtype, at::Device 
 
 // Call this before a large allocation: without enough memory the kernel would kill the rank without
 // a message. ranks: the number on this machine, each of which allocates as much. Throws
-// Failed("host_memory").
+// ClassifiedFailure("host_memory").
 void require_host_memory(double bytes, int ranks);
 
 }  // namespace orch::train

@@ -72,7 +72,7 @@ ORCH_ADAMW(bf16, Bf16, Bf16, Bf16)
 ORCH_ADAMW(fp16, Half, Half, Half)
 #undef ORCH_ADAMW
 
-struct Entry {
+struct KernelEntry {
   c10::ScalarType master, weight, gradient;
   AdamwKernel kernel;
 };
@@ -98,13 +98,13 @@ AdamwFactors adamw_factors(double learning_rate, double weight_decay, double bet
 }
 
 AdamwKernel adamw_kernel(c10::ScalarType master, c10::ScalarType weight, c10::ScalarType gradient) {
-  static constexpr Entry kEntries[] = {{kFp32, kFp32, kFp32, fp32},
-                                       {kFp32, kBf16, kFp32, bf16_masters},
-                                       {kFp32, kFp16, kFp32, fp16_masters},
-                                       {kFp32, kBf16, kBf16, bf16_gradients},
-                                       {kFp32, kFp16, kFp16, fp16_gradients},
-                                       {kBf16, kBf16, kBf16, bf16},
-                                       {kFp16, kFp16, kFp16, fp16}};
+  static constexpr KernelEntry kEntries[] = {{kFp32, kFp32, kFp32, fp32},
+                                             {kFp32, kBf16, kFp32, bf16_masters},
+                                             {kFp32, kFp16, kFp32, fp16_masters},
+                                             {kFp32, kBf16, kBf16, bf16_gradients},
+                                             {kFp32, kFp16, kFp16, fp16_gradients},
+                                             {kBf16, kBf16, kBf16, bf16},
+                                             {kFp16, kFp16, kFp16, fp16}};
   for (const auto& entry : kEntries)
     if (entry.master == master && entry.weight == weight && entry.gradient == gradient)
       return entry.kernel;

@@ -31,7 +31,7 @@ __device__ float gelu_slope(float x) {
 
 // Reads rows of dy, applies GELU's backward, and writes the result.
 template <class T>
-struct Rows {
+struct ElementRows {
   const T* dy;
   std::int64_t columns;
 
@@ -83,7 +83,7 @@ __global__ void add_rows_kernel(Targets<G> targets, const float* parts, int rows
 }
 
 template <class T>
-__global__ void normal_kernel(T* to, std::int64_t count, float std, Drawn drawn) {
+__global__ void normal_kernel(T* to, std::int64_t count, float std, DropoutMask drawn) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) to[i] = static_cast<T>(std * normal(drawn.key, place_of(drawn, i)));
 }
@@ -197,7 +197,7 @@ void add_rows(at::TensorList to, const at::Tensor& parts) {
 
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
   ORCH_DISPATCH(dy.scalar_type(), "add_bias_gradient", [&] {
-    add_columns<scalar_t>(Rows<scalar_t>{dy.data_ptr<scalar_t>(), dy.size(1)}, dy.size(0),
+    add_columns<scalar_t>(ElementRows<scalar_t>{dy.data_ptr<scalar_t>(), dy.size(1)}, dy.size(0),
                           dy.size(1), gradient);
   });
 }
@@ -211,7 +211,7 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
   return dy;
 }
 
-void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
+void fill_normal(const at::Tensor& to, double std, const DropoutMask& drawn) {
   const auto blocks = static_cast<unsigned>((to.numel() + kThreads - 1) / kThreads);
   ORCH_DISPATCH(to.scalar_type(), "fill_normal", [&] {
     normal_kernel<scalar_t><<<blocks, kThreads, 0, stream()>>>(to.data_ptr<scalar_t>(), to.numel(),

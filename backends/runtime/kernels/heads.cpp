@@ -26,11 +26,11 @@ float frequency(const RotaryOptions& options, std::int64_t pair, std::int64_t di
   return static_cast<float>((1 - kept) * plain / options.factor + kept * plain);
 }
 
-struct Parts {
+struct HeadParts {
   at::Tensor q, k, v;  // [samples, seq, heads or kv_heads, dim]
 };
 
-Parts parts_of(const at::Tensor& qkv, const HeadShape& shape) {
+HeadParts parts_of(const at::Tensor& qkv, const HeadShape& shape) {
   const auto group = shape.group();
   const auto all = qkv.view({-1, shape.seq, shape.kv_heads, group + 2, shape.dim});
   return {all.narrow(3, 0, group).reshape({-1, shape.seq, shape.heads, shape.dim}),
@@ -124,7 +124,7 @@ at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
     return cuda::rotate_heads_backward(gradients, qkv, shape, table, norms, norm_gradients,
                                        bias_gradient);
 #endif
-  const auto given = norms.q.defined() ? parts_of(qkv, shape) : Parts();
+  const auto given = norms.q.defined() ? parts_of(qkv, shape) : HeadParts();
   const auto dq = backward(gradients.q, given.q, table, norms.q, norm_gradients.q, norms.epsilon),
              dk = backward(gradients.k, given.k, table, norms.k, norm_gradients.k, norms.epsilon),
              dv = gradients.v.transpose(1, 2);

@@ -13,25 +13,25 @@ namespace {
 
 constexpr int kThreads = 256;
 
-struct Layout {
+struct HeadLayout {
   int seq, heads, kv_heads, dim;
   __host__ __device__ int units() const { return heads + 2 * kv_heads; }
 };
 
-enum Kind { kQuery, kKey, kValue };
+enum HeadKind { kQuery, kKey, kValue };
 
 // The head at a place of the product's output.
-struct Unit {
+struct HeadUnit {
   int kind, head;
 };
-__device__ Unit unit_at(int place, const Layout& layout) {
+__device__ HeadUnit unit_at(int place, const HeadLayout& layout) {
   const int group = layout.heads / layout.kv_heads, of = place / (group + 2),
             i = place % (group + 2);
-  return i < group ? Unit{kQuery, of * group + i} : Unit{kKey + i - group, of};
+  return i < group ? HeadUnit{kQuery, of * group + i} : HeadUnit{kKey + i - group, of};
 }
 
 template <class T>
-struct Pair {
+struct VectorPair {
   static constexpr int kSize = Vector<T>::kSize;
   float a[kSize] = {}, b[kSize] = {};
 
@@ -90,7 +90,7 @@ struct Angles {
     }
   }
   // way: 1 rotates, -1 rotates back.
-  __device__ void rotate(Pair<T>& pair, float way) const {
+  __device__ void rotate(VectorPair<T>& pair, float way) const {
 #pragma unroll
     for (int i = 0; i < kSize; ++i) {
       const float a = pair.a[i], b = pair.b[i], turn = way * sin[i];
@@ -111,7 +111,7 @@ template <class T, bool kNorm>
 __global__ void __launch_bounds__(kThreads)
     rotate_kernel(const T* __restrict__ qkv, T* __restrict__ to, const float* __restrict__ cos,
                   const float* __restrict__ sin, const T* __restrict__ q_weight,
-                  const T* __restrict__ k_weight, Layout layout, float epsilon) {
+                  const T* __restrict__ k_weight, HeadLayout layout, float epsilon) {
   constexpr int kSize = Vector<T>::kSize;
   const int half = layout.dim / 2, column = threadIdx.x * kSize, units = layout.units();
   const std::int64_t row = blockIdx.x;
@@ -122,12 +122,12 @@ __global__ void __launch_bounds__(kThreads)
     const int place = base + threadIdx.y;
     const bool is_there = place < units;
     const auto [kind, head] = unit_at(is_there ? place : 0, layout);
-    Pair<T> x;
+    VectorPair<T> x;
     if (is_there) x.load(qkv + (row * units + place) * layout.dim + column, half);
     if constexpr (kNorm) {
       const float rstd = rsqrtf(head_sum(x.squares()) / layout.dim + epsilon);
       if (kind != kValue) {
-        Pair<T> weight;
+        VectorPair<T> weight;
         weight.load((kind == kQuery ? q_weight : k_weight) + column, half);
 #pragma unroll
         for (int i = 0; i < kSize; ++i) {
@@ -162,11 +162,11 @@ __global__ void __launch_bounds__(kThreads)
     rotate_backward_kernel(Gradients3<T> gradients, const T* __restrict__ qkv, T* __restrict__ to,
                            const float* __restrict__ cos, const float* __restrict__ sin,
                            const T* __restrict__ q_weight, const T* __restrict__ k_weight,
-                           float* __restrict__ parts, std::int64_t rows, Layout layout,
+                           float* __restrict__ parts, std::int64_t rows, HeadLayout layout,
                            float epsilon) {
   constexpr int kSize = Vector<T>::kSize;
   const int half = layout.dim / 2, column = threadIdx.x * kSize, units = layout.units();
-  Pair<T> dq_weight, dk_weight;
+  VectorPair<T> dq_weight, dk_weight;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t sample = row / layout.seq, position = row % layout.seq;
     const Angles<T> angles(cos, sin, position * half + column);
@@ -179,14 +179,14 @@ __global__ void __launch_bounds__(kThreads)
                                : kind == kKey ? gradients.k
                                               : gradients.v;
       const std::int64_t at = (row * units + place) * layout.dim + column;
-      Pair<T> d;
+      VectorPair<T> d;
       if (is_there)
         d.load(from.data + sample * from.of_sample + head * from.of_head +
                    position * from.of_place + column,
                half);
       if (kind != kValue) angles.rotate(d, -1);
       if constexpr (kNorm) {
-        Pair<T> x, weight;
+        VectorPair<T> x, weight;
         if (is_there) x.load(qkv + at, half);
         weight.load((kind == kQuery ? q_weight : k_weight) + column, half);
         float along = 0;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-Layout layout_of(const HeadShape& shape) {
+HeadLayout layout_of(const HeadShape& shape) {
   return {static_cast<int>(shape.seq), static_cast<int>(shape.heads),
           static_cast<int>(shape.kv_heads), static_cast<int>(shape.dim)};
 }
@@ -256,10 +256,10 @@ const T* data_of(const at::Tensor& tensor) {
 // Moves gradients of unrotated heads back to the product's order, with the sums of its columns in
 // the same pass.
 template <class T>
-struct LaidBack {
+struct HeadGradientWriter {
   Gradients3<T> gradients;
   T* to;
-  Layout layout;
+  HeadLayout layout;
 
   __device__ Vector<T> operator()(int row, int column) const {
     const int place = column / layout.dim, within = column % layout.dim;
@@ -281,7 +281,7 @@ at::Tensor lay_back(const Heads& gradients, const HeadShape& shape,
   const auto rows = gradients.q.size(0) * shape.seq, columns = shape.units() * shape.dim;
   const auto out = at::empty({rows, columns}, gradients.q.options());
   ORCH_DISPATCH(out.scalar_type(), "lay_back", [&] {
-    const LaidBack<scalar_t> laid{
+    const HeadGradientWriter<scalar_t> laid{
         {gradient_of<scalar_t>(gradients.q), gradient_of<scalar_t>(gradients.k),
          gradient_of<scalar_t>(gradients.v)},
         out.data_ptr<scalar_t>(),

@@ -22,7 +22,7 @@ void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other);
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 // Adds the bias, if it is defined, and applies GELU in the product's epilogue.
-Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+ActivatedProduct linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 // dx; before: the input of a GELU whose output the product took; then dx is the gradient of that.
 // May be undefined.
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
@@ -34,13 +34,13 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
 at::Tensor swiglu(const at::Tensor& before);
 at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before);
 // x undefined: the sum equals the residual.
-AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
-                   const Dropout& dropout);
-at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+AddedNormOutput add_norm(const at::Tensor& x, const at::Tensor& residual,
+                         const NormWeights& weights, const Dropout& dropout);
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
                          const at::Tensor& bias_gradient, const at::Tensor& residual,
                          const at::Tensor& sums_of_dx);
-void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
+void fill_normal(const at::Tensor& to, double std, const DropoutMask& drawn);
 void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout);
 void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
                    double scale, const at::Tensor& losses);

@@ -27,7 +27,7 @@ void drop(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout) 
 }
 
 template <class T>
-void draw(const at::Tensor& to, float std, const Drawn& drawn) {
+void draw(const at::Tensor& to, float std, const DropoutMask& drawn) {
   auto* y = to.data_ptr<T>();
   at::parallel_for(0, to.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i)
@@ -70,7 +70,7 @@ void cross_entropy_rows(const at::Tensor& logits, const at::Tensor& targets, std
 
 }  // namespace
 
-void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
+void fill_normal(const at::Tensor& to, double std, const DropoutMask& drawn) {
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, to.scalar_type(), "fill_normal",
                                   [&] { draw<scalar_t>(to, static_cast<float>(std), drawn); });
 }

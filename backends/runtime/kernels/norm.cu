@@ -9,14 +9,14 @@ namespace orch::train::cuda {
 namespace {
 
 // A row is held in registers: each thread has up to N vectors of it.
-struct Shape {
+struct NormShape {
   int threads;
   int vectors;  // per row
   int each;     // vectors per thread: 1, 2, 4, 8 or 16
 };
 
 template <class T>
-Shape shape_of(std::int64_t columns, int most = 256) {
+NormShape shape_of(std::int64_t columns, int most = 256) {
   const int vectors = static_cast<int>(columns) / Vector<T>::kSize;
   const int threads = std::min(most, (vectors + 31) / 32 * 32);
   int each = 1;
@@ -24,7 +24,7 @@ Shape shape_of(std::int64_t columns, int most = 256) {
   return {threads, vectors, each};
 }
 
-struct Drop {
+struct DropoutKey {
   float probability, keep;
   std::uint64_t key;
   std::int64_t first;
@@ -35,7 +35,7 @@ struct Drop {
 template <class T, int N, bool kLayer>
 __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, const T* bias,
                                 T* sum, T* y, float* means, float* rstds, int columns, int vectors,
-                                Drop drop, float epsilon) {
+                                DropoutKey drop, float epsilon) {
   constexpr int kSize = Vector<T>::kSize;
   const std::int64_t row = blockIdx.x, begin = row * columns;
   Vector<T> values[N], added[N];  // all loads are issued before the first use
@@ -332,16 +332,17 @@ void check_columns(std::int64_t columns, std::int64_t element) {
 
 }  // namespace
 
-AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
-                   const Dropout& dropout) {
+AddedNormOutput add_norm(const at::Tensor& x, const at::Tensor& residual,
+                         const NormWeights& weights, const Dropout& dropout) {
   const auto rows = residual.size(0), columns = residual.size(1);
   check_columns(columns, residual.element_size());
   const auto statistics = residual.options().dtype(at::kFloat);
-  AddedNorm out{x.defined() ? at::empty_like(residual) : residual,
-                {at::empty_like(residual), {}, at::empty({rows}, statistics)}};
+  AddedNormOutput out{x.defined() ? at::empty_like(residual) : residual,
+                      {at::empty_like(residual), {}, at::empty({rows}, statistics)}};
   if (weights.kind == NormKind::layer) out.norm.mean = at::empty({rows}, statistics);
-  const Drop drop{static_cast<float>(dropout.probability),
-                  static_cast<float>(1 / (1 - dropout.probability)), dropout.key, dropout.first};
+  const DropoutKey drop{static_cast<float>(dropout.probability),
+                        static_cast<float>(1 / (1 - dropout.probability)), dropout.key,
+                        dropout.first};
   ORCH_DISPATCH(residual.scalar_type(), "add_norm", [&] {
     const auto shape = shape_of<scalar_t>(columns);
     with_each(shape.each, weights.kind, [&](auto each, auto layer) {
@@ -358,7 +359,7 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
   return out;
 }
 
-at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
                          const at::Tensor& bias_gradient, const at::Tensor& residual,
                          const at::Tensor& sums_of_dx) {

@@ -44,7 +44,7 @@ at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before) {
   return narrow(at::stack({d * up * slope, d * silu}, 2).view(before.sizes()), before);
 }
 
-Normed rms_norm(const at::Tensor& x, const NormWeights& weights) {
+NormOutput rms_norm(const at::Tensor& x, const NormWeights& weights) {
   const auto v = wide(x);
   const auto rstd = at::rsqrt(at::mean(v * v, {1}, true) + weights.epsilon);
   return {narrow(v * rstd * wide(weights.weight), x), {}, rstd};
@@ -99,8 +99,8 @@ void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
   gradient.add_(at::sum(wide(dy), {0}));
 }
 
-Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                           Activation activation) {
+ActivatedProduct linear_activated(const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, Activation activation) {
 #ifdef ORCH_CUDA
   if (activation == Activation::gelu && has_gelu_within(x) && cuda::products_work(x, weight, bias))
     return cuda::linear_gelu(x, weight, bias);
@@ -146,7 +146,7 @@ at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& wei
   return activation_backward(linear_backward(dy, weight), before, activation, bias_gradient);
 }
 
-Normed norm(const at::Tensor& x, const NormWeights& weights) {
+NormOutput norm(const at::Tensor& x, const NormWeights& weights) {
 #ifdef ORCH_CUDA
   if (x.is_cuda()) return cuda::add_norm({}, x, weights, {}).norm;
 #endif
@@ -156,8 +156,8 @@ Normed norm(const at::Tensor& x, const NormWeights& weights) {
   return {narrow(y, x), mean, rstd};
 }
 
-AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
-                   const Dropout& dropped) {
+AddedNormOutput add_norm(const at::Tensor& x, const at::Tensor& residual,
+                         const NormWeights& weights, const Dropout& dropped) {
 #ifdef ORCH_CUDA
   if (x.is_cuda()) return cuda::add_norm(x, residual, weights, dropped);
 #endif
@@ -165,7 +165,7 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
   return {sum, norm(sum, weights)};
 }
 
-at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
                          const at::Tensor& bias_gradient, const at::Tensor& residual,
                          const at::Tensor& sums) {
@@ -188,7 +188,7 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
   return out;
 }
 
-void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
+void fill_normal(const at::Tensor& to, double std, const DropoutMask& drawn) {
 #ifdef ORCH_CUDA
   if (to.is_cuda()) return cuda::fill_normal(to, std, drawn);
 #endif

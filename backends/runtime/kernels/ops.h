@@ -18,13 +18,13 @@ struct Dropout {
 
 // The elements of a slice of a matrix: rows of `columns` elements, `stride` apart in the whole
 // matrix.
-struct Drawn {
+struct DropoutMask {
   std::uint64_t key = 0;
   std::int64_t first = 0;  // of the slice, in the whole matrix
   std::int64_t columns = 1, stride = 1;
   std::int64_t begin = 0;  // of the random numbers, in the slice
 };
-ORCH_HOST_DEVICE inline std::uint64_t place_of(const Drawn& drawn, std::int64_t element) {
+ORCH_HOST_DEVICE inline std::uint64_t place_of(const DropoutMask& drawn, std::int64_t element) {
   const auto i = drawn.begin + element;
   return static_cast<std::uint64_t>(drawn.first + i / drawn.columns * drawn.stride +
                                     i % drawn.columns);
@@ -38,7 +38,7 @@ ORCH_HOST_DEVICE inline std::uint64_t place_of(const Drawn& drawn, std::int64_t 
 enum class Activation { gelu, swiglu };
 
 // The output of a product followed by its activation; `before` is the activation's input.
-struct Activated {
+struct ActivatedProduct {
   at::Tensor before;
   at::Tensor after;
 };
@@ -54,16 +54,16 @@ struct NormWeights {
   double epsilon = 1e-5;
 };
 
-struct Normed {
+struct NormOutput {
   at::Tensor y;
   at::Tensor mean;  // per row; undefined for rms
   at::Tensor rstd;
 };
 
 // sum = residual + dropout(x), and its norm.
-struct AddedNorm {
+struct AddedNormOutput {
   at::Tensor sum;
-  Normed norm;
+  NormOutput norm;
 };
 
 // The operations of a transformer, forward and backward, on the CPU and on CUDA. Activations are
@@ -73,7 +73,7 @@ namespace ops {
 
 // Normally distributed numbers with mean 0, each a function of the key and its position in the
 // whole tensor. `to` must be flat.
-void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
+void fill_normal(const at::Tensor& to, double std, const DropoutMask& drawn);
 
 // y = x W' + b, W [out, in]; bias may be undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
@@ -83,8 +83,8 @@ void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const
                          bool is_first = false);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 
-Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                           Activation activation);
+ActivatedProduct linear_activated(const at::Tensor& x, const at::Tensor& weight,
+                                  const at::Tensor& bias, Activation activation);
 at::Tensor activate(const at::Tensor& before, Activation activation);
 // From the gradient of the activation's output to that of its input, and of the bias, if that is
 // defined. dy may be overwritten.
@@ -95,12 +95,12 @@ at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& wei
                                      const at::Tensor& before, Activation activation,
                                      const at::Tensor& bias_gradient);
 
-Normed norm(const at::Tensor& x, const NormWeights& weights);
-AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
-                   const Dropout& dropout);
+NormOutput norm(const at::Tensor& x, const NormWeights& weights);
+AddedNormOutput add_norm(const at::Tensor& x, const at::Tensor& residual,
+                         const NormWeights& weights, const Dropout& dropout);
 // dx, plus `residual` if it is defined. bias_gradient: undefined for rms. sums: if defined, the
 // column sums of dx are added to it: the gradient of a bias that was added to x.
-at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
                          const at::Tensor& bias_gradient, const at::Tensor& residual,
                          const at::Tensor& sums = {});

@@ -42,14 +42,14 @@ cudaDataType type_of(const at::Tensor& tensor) {
 }
 
 // D = A' or A times B' or B, in cublasLt's column-major notation.
-struct Product {
+struct MatrixProduct {
   cublasOperation_t a_op, b_op;
   std::int64_t m, n, k;
   cudaDataType in, out;
   cublasLtEpilogue_t epilogue;
 
   auto key() const { return std::tuple(a_op, b_op, m, n, k, in, out, epilogue); }
-  bool operator<(const Product& other) const { return key() < other.key(); }
+  bool operator<(const MatrixProduct& other) const { return key() < other.key(); }
 };
 
 struct Algorithm {
@@ -57,7 +57,7 @@ struct Algorithm {
   std::size_t workspace = 0;
 };
 
-struct Plan {
+struct ProductPlan {
   cublasLtMatmulDesc_t description = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   Algorithm algorithm;
@@ -78,7 +78,8 @@ cublasLtMatrixLayout_t layout(cudaDataType type, std::int64_t rows, std::int64_t
 }
 
 // cublasLt's proposals, the likely fastest first.
-std::vector<Algorithm> proposals(cublasLtHandle_t handle, const Plan& plan, std::size_t workspace) {
+std::vector<Algorithm> proposals(cublasLtHandle_t handle, const ProductPlan& plan,
+                                 std::size_t workspace) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "preference");
   check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -106,8 +107,8 @@ std::vector<Algorithm> proposals(cublasLtHandle_t handle, const Plan& plan, std:
   return all;
 }
 
-Plan make_plan(cublasLtHandle_t handle, const Product& product) {
-  Plan plan;
+ProductPlan make_plan(cublasLtHandle_t handle, const MatrixProduct& product) {
+  ProductPlan plan;
   check(cublasLtMatmulDescCreate(&plan.description, CUBLAS_COMPUTE_32F, CUDA_R_32F), "description");
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSA, product.a_op);
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSB, product.b_op);
@@ -129,9 +130,9 @@ Plan make_plan(cublasLtHandle_t handle, const Product& product) {
 }
 
 // Plans are never freed: there are only a few per model.
-Plan& plan_of(cublasLtHandle_t handle, const Product& product) {
+ProductPlan& plan_of(cublasLtHandle_t handle, const MatrixProduct& product) {
   static std::mutex mutex;
-  static std::map<Product, Plan> plans;
+  static std::map<MatrixProduct, ProductPlan> plans;
   const std::lock_guard lock(mutex);
   const auto found = plans.find(product);
   if (found != plans.end()) return found->second;
@@ -147,7 +148,7 @@ void* workspace() {
 // One product with all arguments, for any algorithm.
 struct Call {
   cublasLtHandle_t handle;
-  const Plan& plan;
+  const ProductPlan& plan;
   const at::Tensor &a, &b, &d;
   float beta;
 
@@ -202,8 +203,9 @@ Algorithm fastest(const Call& call) {
   return best;
 }
 
-void multiply(const Product& product, const at::Tensor& a, const at::Tensor& b, const at::Tensor& d,
-              float beta, const at::Tensor& bias = {}, const at::Tensor& auxiliary = {}) {
+void multiply(const MatrixProduct& product, const at::Tensor& a, const at::Tensor& b,
+              const at::Tensor& d, float beta, const at::Tensor& bias = {},
+              const at::Tensor& auxiliary = {}) {
   const auto handle = at::cuda::getCurrentCUDABlasLtHandle();
   auto& plan = plan_of(handle, product);
   if (bias.defined()) set(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data_ptr());
@@ -228,8 +230,9 @@ bool is_ready(const at::Tensor& tensor) {
 // Row-major gradient [out, in] is column-major [in, out] = x' [in, tokens] times dy [tokens, out].
 void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
                          bool is_first) {
-  const Product product{CUBLAS_OP_N, CUBLAS_OP_T, x.size(1),         dy.size(1),
-                        x.size(0),   type_of(x),  type_of(gradient), CUBLASLT_EPILOGUE_DEFAULT};
+  const MatrixProduct product{
+      CUBLAS_OP_N, CUBLAS_OP_T, x.size(1),         dy.size(1),
+      x.size(0),   type_of(x),  type_of(gradient), CUBLASLT_EPILOGUE_DEFAULT};
   multiply(product, x, dy, gradient, is_first ? 0 : 1);
 }
 
@@ -241,7 +244,7 @@ bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const auto y = at::empty({x.size(0), weight.size(0)}, x.options());
-  const Product product{
+  const MatrixProduct product{
       CUBLAS_OP_T,    CUBLAS_OP_N,
       weight.size(0), x.size(0),
       x.size(1),      type_of(x),
@@ -250,10 +253,12 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return y;
 }
 
-Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+ActivatedProduct linear_gelu(const at::Tensor& x, const at::Tensor& weight,
+                             const at::Tensor& bias) {
   const auto tokens = x.size(0), width = weight.size(0);
-  Activated out{at::empty({tokens, width}, x.options()), at::empty({tokens, width}, x.options())};
-  const Product product{
+  ActivatedProduct out{at::empty({tokens, width}, x.options()),
+                       at::empty({tokens, width}, x.options())};
+  const MatrixProduct product{
       CUBLAS_OP_T, CUBLAS_OP_N,
       width,       tokens,
       x.size(1),   type_of(x),
@@ -265,7 +270,7 @@ Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::T
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
                            const at::Tensor& before) {
   const auto dx = at::empty({dy.size(0), weight.size(1)}, dy.options());
-  const Product product{
+  const MatrixProduct product{
       CUBLAS_OP_N,    CUBLAS_OP_N,
       weight.size(1), dy.size(0),
       dy.size(1),     type_of(dy),

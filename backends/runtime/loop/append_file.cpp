@@ -14,7 +14,7 @@ namespace orch::train {
 AppendFile::AppendFile(const fs::path& path)
     : path_(path.string()),
       file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  if (!file_.is_open()) throw Failed("disk", file_error(path, "open", errno).text());
+  if (!file_.is_open()) throw ClassifiedFailure("disk", file_error(path, "open", errno).text());
 }
 
 bool AppendFile::write(std::string_view record) {

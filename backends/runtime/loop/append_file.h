@@ -15,7 +15,7 @@ namespace orch::train {
 class AppendFile {
  public:
   AppendFile() = default;                     // discards all records
-  explicit AppendFile(const fs::path& path);  // throws Failed ("disk")
+  explicit AppendFile(const fs::path& path);  // throws ClassifiedFailure ("disk")
 
   bool is_open() const { return file_.is_open(); }
   // false: lost, completely or in part.

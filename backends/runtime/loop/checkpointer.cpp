@@ -19,7 +19,7 @@ Checkpointer::~Checkpointer() {
   if (writing_.valid()) writing_.wait();
 }
 
-void Checkpointer::save(checkpoint::Facts facts, checkpoint::Saved saved) {
+void Checkpointer::save(checkpoint::CheckpointFacts facts, checkpoint::SavedState saved) {
   if (writing_.valid()) collect();
   // Its memory is freed with the thread's own copy as soon as it is written.
   writing_ = std::async(std::launch::async,

@@ -12,7 +12,7 @@ namespace orch::train {
 // The result of a checkpoint: for the event, or for the log if it failed. On ranks other than 0 it
 // is that of their own share; only rank 0 knows about the whole.
 struct CheckpointOutcome {
-  checkpoint::Facts facts;
+  checkpoint::CheckpointFacts facts;
   Status status;
 };
 
@@ -27,7 +27,7 @@ class Checkpointer {
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   // Starts writing; waits for the previous checkpoint first.
-  void save(checkpoint::Facts facts, checkpoint::Saved saved);
+  void save(checkpoint::CheckpointFacts facts, checkpoint::SavedState saved);
 
   // The checkpoints completed since the last call, oldest first. Does not wait.
   std::vector<CheckpointOutcome> take_outcomes();

@@ -41,7 +41,7 @@ std::string log_line(const StepEvent& from);
 class Events {
  public:
   Events() = default;                        // for ranks that write no events
-  explicit Events(const fs::path& attempt);  // throws Failed ("disk")
+  explicit Events(const fs::path& attempt);  // throws ClassifiedFailure ("disk")
 
   // Writes a line: the event's name, the time, and its fields.
   void write(const char* event, const nlohmann::ordered_json& fields);

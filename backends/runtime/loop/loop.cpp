@@ -31,7 +31,7 @@ constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
-  data::Options options;
+  data::DatasetOptions options;
   options.prefix = config.training.data;
   options.split = config.training.split;
   options.which = which;
@@ -40,13 +40,13 @@ std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split wh
   options.seed = config.training.seed;
   options.samples = samples;
   auto opened = data::open_dataset(options);
-  if (!opened) throw Failed("data", text(opened.error()));
+  if (!opened) throw ClassifiedFailure("data", text(opened.error()));
   return std::move(*opened);
 }
 
 class Loop {
  public:
-  Loop(const plan::Run& config, const Job& job, World& world, Events& events,
+  Loop(const plan::Run& config, const TrainingJob& job, World& world, Events& events,
        const MakeEngine& make);
   bool run();
 
@@ -72,7 +72,7 @@ class Loop {
   bool due(std::int64_t every) const { return every > 0 && step_ % every == 0; }
 
   const plan::Run& config_;
-  const Job& job_;
+  const TrainingJob& job_;
   World& world_;
   Events& events_;
   double context_bytes_;  // memory of the process before the model exists
@@ -94,7 +94,7 @@ class Loop {
   std::int64_t measured_steps_ = 0;
 };
 
-checkpoint::WriteOptions write_options(const plan::Run& config, const Job& job,
+checkpoint::WriteOptions write_options(const plan::Run& config, const TrainingJob& job,
                                        const World& world) {
   checkpoint::WriteOptions options;
   options.rank = world.rank();
@@ -104,7 +104,7 @@ checkpoint::WriteOptions write_options(const plan::Run& config, const Job& job,
   return options;
 }
 
-Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events,
+Loop::Loop(const plan::Run& config, const TrainingJob& job, World& world, Events& events,
            const MakeEngine& make)
     : config_(config),
       job_(job),
@@ -126,14 +126,14 @@ void Loop::resume() {
   const auto otherwise =
       fmt::format("restore one, or move {} away to start from step 1", job_.checkpoints().string());
   if (const auto reader = find_checkpoint(world_, newest, otherwise)) {
-    engine_->load(*reader, Load::all);
+    engine_->load(*reader, LoadScope::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
   } else if (!init.empty()) {
     const auto first = find_checkpoint(
         world_, [init] { return checkpoint::open_at(init); }, "give another one in training.init");
-    if (!first) throw Failed("data", init + ": no readable checkpoint to start from");
-    engine_->load(*first, Load::weights);
+    if (!first) throw ClassifiedFailure("data", init + ": no readable checkpoint to start from");
+    engine_->load(*first, LoadScope::weights);
   }
   begun_at_ = step_;
 }
@@ -277,7 +277,7 @@ void Loop::save() {
   if (world_.is_alone()) return;  // the state of a slice is useless
   wait_for_writers();
   world_.check();
-  checkpoint::Facts facts;
+  checkpoint::CheckpointFacts facts;
   facts.step = step_;
   facts.consumed_samples = consumed_;
   facts.seed = config_.training.seed;
@@ -336,7 +336,7 @@ void Loop::finish() {
   const auto status = checkpointer_.finish();
   tell_checkpoints();
   // If any rank failed, so did rank 0, which knows the cause; the others get it from there.
-  if (!status && is_first()) throw Failed("disk", text(status.error()));
+  if (!status && is_first()) throw ClassifiedFailure("disk", text(status.error()));
   world_.world().barrier();  // no rank leaves before the checkpoint is complete
   world_.check();
   if (is_first()) events_.write("end", {{"step", step_}});
@@ -371,7 +371,7 @@ bool Loop::run() {
 
 }  // namespace
 
-bool train(const plan::Run& config, const Job& job, World& world, Events& events,
+bool train(const plan::Run& config, const TrainingJob& job, World& world, Events& events,
            const MakeEngine& make) {
   return Loop(config, job, world, events, make).run();
 }

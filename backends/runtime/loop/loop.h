@@ -16,7 +16,7 @@ namespace orch::train {
 using MakeEngine = std::function<std::unique_ptr<Engine>(const plan::Run&, World&, Profile&)>;
 
 // The arguments of the job script besides run.json.
-struct Job {
+struct TrainingJob {
   fs::path run_json;
   fs::path attempt;  // the folder for events and recordings
   // For a ramp-up in several jobs: all but the last end when the batch exceeds their phase.
@@ -29,7 +29,7 @@ struct Job {
 // Trains from the last valid checkpoint to the end of the run or of the phase, saves and returns
 // true; or, once stop_was_asked() on some rank, saves and returns false. Throws errors that end a
 // training.
-bool train(const plan::Run& config, const Job& job, World& world, Events& events,
+bool train(const plan::Run& config, const TrainingJob& job, World& world, Events& events,
            const MakeEngine& make);
 
 // True if SIGUSR1 has arrived (see catch_stop): save and exit.

@@ -20,8 +20,9 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kLongestPause(500);
 
 // In a thread that can be abandoned: another rank may die meanwhile.
-std::future<checkpoint::Latest> begin(std::function<checkpoint::Latest()> look) {
-  std::packaged_task<checkpoint::Latest()> task(std::move(look));
+std::future<checkpoint::LatestCheckpoint> begin(
+    std::function<checkpoint::LatestCheckpoint()> look) {
+  std::packaged_task<checkpoint::LatestCheckpoint()> task(std::move(look));
   auto found = task.get_future();
   std::thread(std::move(task)).detach();
   return found;
@@ -65,36 +66,36 @@ void wait_while(World& world, const std::function<bool()>& is_busy) {
   }
 }
 
-std::optional<checkpoint::Reader> find_checkpoint(World& world,
-                                                  std::function<checkpoint::Latest()> look,
-                                                  std::string_view otherwise) {
+std::optional<checkpoint::CheckpointReader> find_checkpoint(
+    World& world, std::function<checkpoint::LatestCheckpoint()> look, std::string_view otherwise) {
   const bool looks = world.rank() == 0 || world.is_alone();
-  std::future<checkpoint::Latest> search;
+  std::future<checkpoint::LatestCheckpoint> search;
   if (looks) search = begin(std::move(look));
   wait_while(world, [&] { return looks && search.wait_for(0s) != std::future_status::ready; });
-  checkpoint::Latest found;
+  checkpoint::LatestCheckpoint found;
   if (looks) found = search.get();
   for (const auto& error : found.skipped)
     fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
   if (!found.reader && !found.skipped.empty())
-    throw Failed("data",
-                 fmt::format("no checkpoint can be read: {}: {}; {}", found.skipped.front().place,
-                             found.skipped.front().fact, otherwise));
+    throw ClassifiedFailure(
+        "data", fmt::format("no checkpoint can be read: {}: {}; {}", found.skipped.front().place,
+                            found.skipped.front().fact, otherwise));
   if (found.reader) fmt::print("resuming from {}\n", found.path.string());
   const auto path = shared(world, found.reader ? found.path.string() : "");
   const auto sum = shared(world, found.reader ? sum_of_manifest(found.path) : "");
   if (looks || path.empty()) return std::move(found.reader);
   // Rank 0 has read all of it and verified checksums: the others only check that it is the same
   // checkpoint.
-  auto opened = checkpoint::Reader::open(path, /*checksums=*/false);
+  auto opened = checkpoint::CheckpointReader::open(path, /*checksums=*/false);
   const auto why = !opened                        ? text(opened.error())
                    : sum_of_manifest(path) != sum ? path + ": its checkpoint.json differs"
                                                   : "";
   if (!why.empty())
-    throw Failed("data",
-                 "rank 0 has a checkpoint that this rank does not see: is the run folder shared by "
-                 "all nodes? " +
-                     why);
+    throw ClassifiedFailure(
+        "data",
+        "rank 0 has a checkpoint that this rank does not see: is the run folder shared by "
+        "all nodes? " +
+            why);
   return std::move(*opened);
 }
 

@@ -15,10 +15,9 @@ void wait_while(World& world, const std::function<bool()>& is_busy);
 
 // The first rank searches, which may take hours if it reads every byte; the others open what it
 // found. Without this, ranks with different file systems would silently train from different
-// states. Nothing if there is no checkpoint; throws Failed if there are some and none can be read,
-// with `otherwise` as the next step.
-std::optional<checkpoint::Reader> find_checkpoint(World& world,
-                                                  std::function<checkpoint::Latest()> look,
-                                                  std::string_view otherwise);
+// states. Nothing if there is no checkpoint; throws ClassifiedFailure if there are some and none
+// can be read, with `otherwise` as the next step.
+std::optional<checkpoint::CheckpointReader> find_checkpoint(
+    World& world, std::function<checkpoint::LatestCheckpoint()> look, std::string_view otherwise);
 
 }  // namespace orch::train

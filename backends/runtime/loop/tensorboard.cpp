@@ -68,7 +68,7 @@ TensorBoard::TensorBoard(const fs::path& attempt) {
   const auto folder = attempt / "tensorboard";
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw Failed("disk", file_error(folder, "create", error.value()).text());
+  if (error) throw ClassifiedFailure("disk", file_error(folder, "create", error.value()).text());
   file_ = std::make_unique<AppendFile>(folder / fmt::format("events.out.tfevents.{:010.0f}.{}.orch",
                                                             SystemClock().now(), host_name()));
   std::string event;  // the first event names the format

@@ -16,7 +16,7 @@ namespace orch::train {
 class TensorBoard {
  public:
   TensorBoard() = default;                        // for ranks that write no curves
-  explicit TensorBoard(const fs::path& attempt);  // throws Failed ("disk")
+  explicit TensorBoard(const fs::path& attempt);  // throws ClassifiedFailure ("disk")
 
   // Adds one point to each curve: "loss", "learning_rate", "gradient_norm", "tokens_per_second",
   // "step_seconds", "evaluation_loss".

@@ -34,8 +34,8 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-std::optional<Job> parse(int argc, char** argv) {
-  Job job;
+std::optional<TrainingJob> parse(int argc, char** argv) {
+  TrainingJob job;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--run")
@@ -68,28 +68,29 @@ void share_cores(int ranks) {
 void choose_device([[maybe_unused]] int& local_rank) {
 #ifdef ORCH_CUDA
   const auto count = c10::cuda::device_count();
-  if (count == 0) throw Failed("node", "no GPU is visible to this rank");
+  if (count == 0) throw ClassifiedFailure("node", "no GPU is visible to this rank");
   local_rank %= count;
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
   c10::cuda::set_device(device.index());
   at::empty({1}, at::TensorOptions().device(device));  // creates the allocator
 #else
-  throw Failed("bad_exit",
-               "this trainer was built for the CPU: build one with backends/build cuda");
+  throw ClassifiedFailure("bad_exit",
+                          "this trainer was built for the CPU: build one with backends/build cuda");
 #endif
 }
 
 void mark_finished(const fs::path& attempt) {
   std::ofstream file(attempt / "finished");
   file.flush();
-  if (!file) throw Failed("disk", (attempt / "finished").string() + ": cannot be written");
+  if (!file)
+    throw ClassifiedFailure("disk", (attempt / "finished").string() + ": cannot be written");
 }
 
-// Converts the current exception to a Failed with a class.
-Failed failure_at_hand() {
+// Converts the current exception to a ClassifiedFailure with a class.
+ClassifiedFailure failure_at_hand() {
   try {
     throw;
-  } catch (const Failed& error) {
+  } catch (const ClassifiedFailure& error) {
     return error;
   } catch (const CommError& error) {
     return {"nccl", error.what()};
@@ -106,7 +107,7 @@ Failed failure_at_hand() {
 
 // Ranks that only lost another one report that in the log; two of them also in the events, because
 // the first may be the one that is gone.
-void report(const Failed& failure, const WorldOptions& options, const Job& job) {
+void report(const ClassifiedFailure& failure, const WorldOptions& options, const TrainingJob& job) {
   fmt::print(stderr, "rank {}: {}: {}\n", options.rank, failure.kind(), failure.what());
   std::fflush(stderr);
   if (options.rank > 1 && failure.kind() == "nccl" && !options.alone) return;
@@ -118,17 +119,19 @@ void report(const Failed& failure, const WorldOptions& options, const Job& job) 
 
 // Uncatchable exceptions (of a thread, or during another exception) are reported like any other
 // failure.
-void report_before_terminating(const WorldOptions& options, const Job& job) {
+void report_before_terminating(const WorldOptions& options, const TrainingJob& job) {
   static const auto& rank = *new WorldOptions(options);  // threads may outlive main()'s variables
-  static const auto& of = *new Job(job);
+  static const auto& of = *new TrainingJob(job);
   std::set_terminate([] {
-    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), rank,
-           of);
+    report(
+        std::current_exception() ? failure_at_hand() : ClassifiedFailure("bad_exit", "terminated"),
+        rank, of);
     std::_Exit(1);
   });
 }
 
-int run(const plan::Run& config, const Job& job, WorldOptions options, const MakeEngine& make) {
+int run(const plan::Run& config, const TrainingJob& job, WorldOptions options,
+        const MakeEngine& make) {
   options.alone = !variable("ORCH_PROBE").empty();
   options.cuda = options.alone ? kHasCuda : config.partition->gpu.name != "cpu";
   options.timeout_seconds = config.training.collective_timeout;
@@ -136,9 +139,10 @@ int run(const plan::Run& config, const Job& job, WorldOptions options, const Mak
   fs::create_directories(options.flight_folder);
   if (options.cuda) choose_device(options.local_rank);
   if (kHasCuda && !options.cuda && options.size > 1)
-    throw Failed("bad_exit",
-                 "this trainer was built for GPUs and has no Gloo: several ranks on CPUs need one "
-                 "that is built with backends/build cpu");
+    throw ClassifiedFailure(
+        "bad_exit",
+        "this trainer was built for GPUs and has no Gloo: several ranks on CPUs need one "
+        "that is built with backends/build cpu");
   const auto near = static_cast<int>(config.partition->gpus_per_node);
   share_cores(options.cuda ? std::min(near, options.size) : options.size);
   options.give_up = [rank = options, job](const std::string& why) {
@@ -191,7 +195,7 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
     options = world_options_from_environment();
     report_before_terminating(options, *job);
     auto config = plan::read_run(job->run_json);
-    if (!config) throw Failed("data", text(config.error()));
+    if (!config) throw ClassifiedFailure("data", text(config.error()));
     const auto folder = job->run_json.parent_path().string();
     for (auto* path : {&config->training.data, &config->training.init})
       *path = config->resolve(*path, folder);

@@ -27,7 +27,7 @@ std::uint64_t dropout_key(std::int64_t seed, std::int64_t step, std::int64_t lay
   return combine(key, static_cast<std::uint64_t>(site));
 }
 
-std::int64_t BlockSaved::bytes() const {
+std::int64_t SavedBlock::bytes() const {
   auto sum = attention.bytes();
   for (const auto& tensor : {x, norm1.y, norm1.mean, norm1.rstd, attended, norm2.sum, norm2.norm.y,
                              norm2.norm.mean, norm2.norm.rstd, mlp.before, mlp.after})
@@ -35,7 +35,7 @@ std::int64_t BlockSaved::bytes() const {
   return sum;
 }
 
-std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t layer) {
+std::vector<ParameterSpec> TransformerBlock::specs(const plan::Model& model, std::int64_t layer) {
   const auto name = [&](const char* what) { return fmt::format("layers.{}.{}", layer, what); };
   const auto h = model.hidden, attended = model.heads * model.head_dim;
   const auto qkv = static_cast<std::int64_t>(model.q_width() + model.kv_width());
@@ -46,16 +46,17 @@ std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t l
     specs.push_back({name(what) + ".weight",
                      {out, in},
                      split_dim,
-                     split_dim == 1 ? Init::scaled_normal : Init::normal,
+                     split_dim == 1 ? WeightInit::scaled_normal : WeightInit::normal,
                      true});
     if (has_bias)
-      specs.push_back({name(what) + ".bias", {out}, split_dim == 1 ? -1 : 0, Init::zeros, false});
+      specs.push_back(
+          {name(what) + ".bias", {out}, split_dim == 1 ? -1 : 0, WeightInit::zeros, false});
   };
   const auto norm = [&](const char* what) {
     for (auto& spec : Norm::specs(model, name(what))) specs.push_back(std::move(spec));
   };
   const auto head_norm = [&](const char* what) {
-    specs.push_back({name(what), {model.head_dim}, -1, Init::ones, false});
+    specs.push_back({name(what), {model.head_dim}, -1, WeightInit::ones, false});
     specs.back().is_partial = true;
   };
   product("mlp.down", h, model.ffn_hidden, 1, model.bias);
@@ -71,8 +72,9 @@ std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t l
   return specs;
 }
 
-Block::Block(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
-             const Attention& attention, Profile* profile)
+TransformerBlock::TransformerBlock(const ModelOptions& options, std::int64_t layer,
+                                   Parameters& parameters, const Attention& attention,
+                                   Profile* profile)
     : options_(options),
       layer_(layer),
       parameters_(&parameters),
@@ -90,31 +92,34 @@ Block::Block(const ModelOptions& options, std::int64_t layer, Parameters& parame
   k_norm_ = find("attention.k_norm", false).weight;
 }
 
-Block::Linear Block::find(const char* what, bool has_bias) const {
+TransformerBlock::Linear TransformerBlock::find(const char* what, bool has_bias) const {
   const auto name = fmt::format("layers.{}.{}", layer_, what);
   Linear found{parameters_->index(name + ".weight")};
   if (has_bias) found.bias = parameters_->index(name + ".bias");
   return found;
 }
 
-HeadNorms Block::head_norms() const {
+HeadNorms TransformerBlock::head_norms() const {
   return {weight(q_norm_), weight(k_norm_), options_.config.norm_epsilon};
 }
 
-HeadNorms Block::head_norm_gradients() const { return {gradient(q_norm_), gradient(k_norm_)}; }
+HeadNorms TransformerBlock::head_norm_gradients() const {
+  return {gradient(q_norm_), gradient(k_norm_)};
+}
 
-Dropout Block::dropout_at(int site, const Place& place) const {
+Dropout TransformerBlock::dropout_at(int site, const LayerPlace& place) const {
   return {options_.dropout, dropout_key(options_.seed, place.step, layer_, site),
           (place.first_sample * place.seq + place.first_row) * options_.config.hidden};
 }
 
-AttentionPlace Block::attention_at(const Place& place, bool drops) const {
+AttentionPlace TransformerBlock::attention_at(const LayerPlace& place, bool drops) const {
   return {dropout_key(options_.seed, place.step, layer_, 0), place.first_sample,
           drops ? options_.attention_dropout : 0};
 }
 
 // Only the first rank adds the bias, before the sum.
-at::Tensor Block::apply_row(const Linear& linear, const at::Tensor& x, const char* item) const {
+at::Tensor TransformerBlock::apply_row(const Linear& linear, const at::Tensor& x,
+                                       const char* item) const {
   at::Tensor partial;
   {
     Profile::Scope scope(profile_, item);
@@ -124,8 +129,9 @@ at::Tensor Block::apply_row(const Linear& linear, const at::Tensor& x, const cha
   return options_.axis.reduce(partial).take();
 }
 
-Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) const {
-  BlockSaved local;
+ResidualStream TransformerBlock::forward(const ResidualStream& in, const LayerPlace& place,
+                                         SavedBlock* saved) const {
+  SavedBlock local;
   auto& keep = saved ? *saved : local;
   {
     Profile::Scope scope(profile_, kNorms);
@@ -140,14 +146,15 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
   }
   auto& used = saved && options_.recompute == Recompute::full ? local : keep;
   forward_from(norm1, place, saved != nullptr, used);
-  Stream out{used.norm2.sum, apply_row(down_, used.mlp.after, "MLP down"), dropout_at(2, place)};
+  ResidualStream out{used.norm2.sum, apply_row(down_, used.mlp.after, "MLP down"),
+                     dropout_at(2, place)};
   if (options_.recompute == Recompute::selective)
     for (auto* cheap : {&keep.norm1.y, &keep.norm2.norm.y, &keep.mlp.after}) cheap->reset();
   return out;
 }
 
 // Recomputes what backward needs and forward did not store.
-void Block::compute_again(const Place& place, BlockSaved& saved) const {
+void TransformerBlock::compute_again(const LayerPlace& place, SavedBlock& saved) const {
   if (options_.recompute == Recompute::none) return;
   {
     Profile::Scope scope(profile_, kNorms);
@@ -160,8 +167,8 @@ void Block::compute_again(const Place& place, BlockSaved& saved) const {
   if (options_.recompute == Recompute::full) forward_from(saved.norm1, place, true, saved);
 }
 
-void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
-                         BlockSaved& saved) const {
+void TransformerBlock::forward_from(const NormOutput& norm1, const LayerPlace& place, bool drops,
+                                    SavedBlock& saved) const {
   const auto x = saved.x;
   at::Tensor qkv;
   {
@@ -186,8 +193,8 @@ void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
                                     activation(options_.config));
 }
 
-void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
-                                const Gradients& gradients) const {
+void TransformerBlock::add_weight_gradient(std::size_t parameter, const at::Tensor& dy,
+                                           const at::Tensor& x, const Gradients& gradients) const {
   if (gradients.put_off) {
     gradients.put_off->push_back({parameter, dy, x});
     return;
@@ -198,9 +205,10 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
 
 // The function that computed dy may already have summed up the bias's gradient. With sequence
 // parallelism the other ranks' rows are missing: the engine adds them.
-at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                                const char* item, const Gradients& gradients,
-                                bool has_bias_gradient) const {
+at::Tensor TransformerBlock::row_gradients(const Linear& linear, const at::Tensor& dy,
+                                           const at::Tensor& x, const char* item,
+                                           const Gradients& gradients,
+                                           bool has_bias_gradient) const {
   const auto rows = options_.axis.gather(dy).take();
   Profile::Scope scope(profile_, item);
   add_weight_gradient(linear.weight, rows, x, gradients);
@@ -210,8 +218,9 @@ at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, cons
 }
 
 // Communication runs while the gradient of the weight is computed.
-at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                                  const char* item, const Gradients& gradients) const {
+at::Tensor TransformerBlock::column_backward(const Linear& linear, const at::Tensor& dy,
+                                             const at::Tensor& x, const char* item,
+                                             const Gradients& gradients) const {
   auto rows = options_.axis.gather(x);
   at::Tensor partial;
   {
@@ -228,8 +237,8 @@ at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, co
   return dx.take();
 }
 
-at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                           const Gradients& gradients) const {
+at::Tensor TransformerBlock::backward(const at::Tensor& dy, const LayerPlace& place,
+                                      SavedBlock& saved, const Gradients& gradients) const {
   compute_again(place, saved);
   const auto dx2 = mlp_backward(dy, place, saved, gradients);
   const auto dx = attention_backward(dx2, place, saved, gradients);
@@ -237,8 +246,8 @@ at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved&
   return dx;
 }
 
-at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                               const Gradients& gradients) const {
+at::Tensor TransformerBlock::mlp_backward(const at::Tensor& dy, const LayerPlace& place,
+                                          SavedBlock& saved, const Gradients& gradients) const {
   at::Tensor d;
   {
     Profile::Scope scope(profile_, kNorms);
@@ -257,8 +266,9 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
                          options_.dropout == 0 ? gradient(out_.bias) : at::Tensor());
 }
 
-at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                                     const Gradients& gradients) const {
+at::Tensor TransformerBlock::attention_backward(const at::Tensor& dy, const LayerPlace& place,
+                                                SavedBlock& saved,
+                                                const Gradients& gradients) const {
   at::Tensor d;
   {
     Profile::Scope scope(profile_, kNorms);

@@ -8,7 +8,7 @@
 namespace orch::train {
 
 // The position of a micro-batch, on which dropout depends besides the layer.
-struct Place {
+struct LayerPlace {
   std::int64_t step = 0;
   std::int64_t first_sample = 0;
   std::int64_t seq = 0;
@@ -16,29 +16,30 @@ struct Place {
 };
 
 // What backward needs of one micro-batch's forward.
-struct BlockSaved {
+struct SavedBlock {
   at::Tensor x;
-  Normed norm1;
+  NormOutput norm1;
   AttentionSaved attention;
   at::Tensor attended;
-  AddedNorm norm2;
-  Activated mlp;
+  AddedNormOutput norm2;
+  ActivatedProduct mlp;
 
   std::int64_t bytes() const;
 };
 
 // A pre-norm transformer block made of the model's parts: attention and an MLP, each added to the
 // stream.
-class Block {
+class TransformerBlock {
  public:
   // attention is shared by all blocks and must outlive them.
-  Block(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
-        const Attention& attention, Profile* profile);
+  TransformerBlock(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
+                   const Attention& attention, Profile* profile);
 
   // saved: null in evaluation, which has no dropout.
-  Stream forward(const Stream& in, const Place& place, BlockSaved* saved) const;
+  ResidualStream forward(const ResidualStream& in, const LayerPlace& place,
+                         SavedBlock* saved) const;
   // From the gradient of the stream after the block to that before it. Empties `saved`.
-  at::Tensor backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+  at::Tensor backward(const at::Tensor& dy, const LayerPlace& place, SavedBlock& saved,
                       const Gradients& gradients) const;
 
   static std::vector<ParameterSpec> specs(const plan::Model& model,
@@ -50,12 +51,13 @@ class Block {
     std::optional<std::size_t> bias = {};
   };
   Linear find(const char* what, bool has_bias) const;
-  void compute_again(const Place& place, BlockSaved& saved) const;
+  void compute_again(const LayerPlace& place, SavedBlock& saved) const;
   // Computes up to the output of the activation function.
-  void forward_from(const Normed& norm1, const Place& place, bool drops, BlockSaved& saved) const;
-  at::Tensor mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+  void forward_from(const NormOutput& norm1, const LayerPlace& place, bool drops,
+                    SavedBlock& saved) const;
+  at::Tensor mlp_backward(const at::Tensor& dy, const LayerPlace& place, SavedBlock& saved,
                           const Gradients& gradients) const;
-  at::Tensor attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+  at::Tensor attention_backward(const at::Tensor& dy, const LayerPlace& place, SavedBlock& saved,
                                 const Gradients& gradients) const;
   // Applies a row-parallel product; and computes the gradients of its weight and bias, returning
   // all rows of dy.
@@ -69,8 +71,8 @@ class Block {
                              const char* item, const Gradients& gradients) const;
   void add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
                            const Gradients& gradients) const;
-  Dropout dropout_at(int site, const Place& place) const;
-  AttentionPlace attention_at(const Place& place, bool drops) const;
+  Dropout dropout_at(int site, const LayerPlace& place) const;
+  AttentionPlace attention_at(const LayerPlace& place, bool drops) const;
   HeadNorms head_norms() const;
   HeadNorms head_norm_gradients() const;
   using Index = std::optional<std::size_t>;

@@ -8,12 +8,12 @@ namespace {
 constexpr int kSite = 3;  // number of this dropout; blocks have 0 to 2
 
 // Tokens as rows of a rank's part of the vocabulary, and which of them are elsewhere.
-struct Words {
+struct VocabularySlice {
   at::Tensor tokens;
   at::Tensor others;
 };
 
-Words owned(const at::Tensor& tokens, const Parameter& words) {
+VocabularySlice owned(const at::Tensor& tokens, const Parameter& words) {
   const auto first = words.offsets[0], count = words.shape[0];
   const auto here = tokens - first;
   const auto others = here.lt(0).logical_or_(here.ge(count));
@@ -62,7 +62,7 @@ at::Tensor Embedding::positions(std::int64_t rows, std::int64_t all) const {
       .remainder_(options_.config.seq);
 }
 
-Stream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) const {
+ResidualStream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) const {
   Profile::Scope scope(profile_, "embedding");
   auto x = look_up(batch);
   if (position_ && options_.axis.shares_rows())

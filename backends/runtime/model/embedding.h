@@ -10,14 +10,14 @@ class Embedding {
  public:
   struct Saved {
     at::Tensor sum;  // input of the norm
-    Normed norm;
+    NormOutput norm;
     std::int64_t bytes() const;
   };
 
   // parameters and profile must outlive it; profile may be null.
   Embedding(const ModelOptions& options, Parameters& parameters, Profile* profile);
 
-  Stream forward(const MicroBatch& batch, bool drops, Saved& saved) const;
+  ResidualStream forward(const MicroBatch& batch, bool drops, Saved& saved) const;
   void backward(at::Tensor dy, const MicroBatch& batch, const Saved& saved,
                 const Gradients& gradients) const;
 

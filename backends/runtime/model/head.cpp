@@ -30,7 +30,7 @@ Head::Head(const ModelOptions& options, Parameters& parameters, Profile* profile
       word_(parameters.index(options.config.tied ? kWords : kHeadWords)),
       norm_(options.config, parameters, "final_norm") {}
 
-AddedNorm Head::normed(const Stream& stream, bool drops) const {
+AddedNormOutput Head::normed(const ResidualStream& stream, bool drops) const {
   Profile::Scope scope(profile_, "norms, dropout, GELU");
   return norm_.forward(stream, drops);
 }
@@ -76,7 +76,7 @@ at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double sca
   return at::cat(all).mean();
 }
 
-Head::Result Head::backward(const Stream& stream, const MicroBatch& batch, double scale,
+Head::Result Head::backward(const ResidualStream& stream, const MicroBatch& batch, double scale,
                             const Gradients& gradients) {
   const auto normed = this->normed(stream, true);
   const auto x = options_.axis.gather(normed.norm.y).take();
@@ -90,11 +90,11 @@ Head::Result Head::backward(const Stream& stream, const MicroBatch& batch, doubl
   return result;
 }
 
-at::Tensor Head::loss(const Stream& stream, const MicroBatch& batch) {
+at::Tensor Head::loss(const ResidualStream& stream, const MicroBatch& batch) {
   return losses(options_.axis.gather(normed(stream, false).norm.y).take(), batch, 0, nullptr);
 }
 
-at::Tensor Head::logits(const Stream& stream) const {
+at::Tensor Head::logits(const ResidualStream& stream) const {
   return ops::linear(normed(stream, false).norm.y, weight(word_), {})
       .narrow(1, 0, options_.config.vocab);
 }

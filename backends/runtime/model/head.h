@@ -17,15 +17,16 @@ class Head {
     at::Tensor loss;      // the mean over all rows
     at::Tensor gradient;  // gradient of the stream, for mean loss * scale
   };
-  Result backward(const Stream& stream, const MicroBatch& batch, double scale,
+  Result backward(const ResidualStream& stream, const MicroBatch& batch, double scale,
                   const Gradients& gradients);
-  at::Tensor loss(const Stream& stream, const MicroBatch& batch);  // for evaluation
-  at::Tensor logits(const Stream& stream) const;  // [rows, vocab]; only without tensor parallelism
+  at::Tensor loss(const ResidualStream& stream, const MicroBatch& batch);  // for evaluation
+  at::Tensor logits(
+      const ResidualStream& stream) const;  // [rows, vocab]; only without tensor parallelism
 
   std::int64_t logits_bytes() const { return logits_bytes_; }  // the maximum at a time
 
  private:
-  AddedNorm normed(const Stream& stream, bool drops) const;
+  AddedNormOutput normed(const ResidualStream& stream, bool drops) const;
   at::Tensor losses(const at::Tensor& x, const MicroBatch& batch, double scale, at::Tensor* dx);
   at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, double scale) const;
   const at::Tensor& weight(std::size_t index) const { return (*parameters_)[index].weight; }

@@ -4,13 +4,15 @@
 
 namespace orch::train {
 
-at::Tensor Stream::sum() const {
+at::Tensor ResidualStream::sum() const {
   return pending.defined() ? residual + ops::dropout(pending, dropout) : residual;
 }
 
 std::vector<ParameterSpec> Norm::specs(const plan::Model& model, const std::string& name) {
-  std::vector<ParameterSpec> specs = {{name + ".weight", {model.hidden}, -1, Init::ones, false}};
-  if (!model.rms_norm) specs.push_back({name + ".bias", {model.hidden}, -1, Init::zeros, false});
+  std::vector<ParameterSpec> specs = {
+      {name + ".weight", {model.hidden}, -1, WeightInit::ones, false}};
+  if (!model.rms_norm)
+    specs.push_back({name + ".bias", {model.hidden}, -1, WeightInit::zeros, false});
   return specs;
 }
 
@@ -27,15 +29,15 @@ NormWeights Norm::weights() const {
           bias_ ? (*parameters_)[*bias_].weight : at::Tensor(), epsilon_};
 }
 
-Normed Norm::forward(const at::Tensor& x) const { return ops::norm(x, weights()); }
+NormOutput Norm::forward(const at::Tensor& x) const { return ops::norm(x, weights()); }
 
-AddedNorm Norm::forward(const Stream& stream, bool drops) const {
+AddedNormOutput Norm::forward(const ResidualStream& stream, bool drops) const {
   if (!stream.pending.defined()) return {stream.residual, forward(stream.residual)};
   return ops::add_norm(stream.pending, stream.residual, weights(),
                        drops ? stream.dropout : Dropout());
 }
 
-at::Tensor Norm::backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+at::Tensor Norm::backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                           const at::Tensor& residual, const Gradients& gradients,
                           const at::Tensor& sums) const {
   auto dx =

@@ -16,12 +16,12 @@ class Norm {
   static std::vector<ParameterSpec> specs(const plan::Model& model,
                                           const std::string& name);  // in backward's order
 
-  Normed forward(const at::Tensor& x) const;
+  NormOutput forward(const at::Tensor& x) const;
   // Adds up the stream in the same pass.
-  AddedNorm forward(const Stream& stream, bool drops) const;
+  AddedNormOutput forward(const ResidualStream& stream, bool drops) const;
   // From the gradient of the norm's output to that of x, plus `residual` if it is defined; sums:
   // see ops::norm_backward.
-  at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+  at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const NormOutput& normed,
                       const at::Tensor& residual, const Gradients& gradients,
                       const at::Tensor& sums = {}) const;
 

@@ -7,7 +7,7 @@
 
 namespace orch::train {
 
-enum class Way { forward, backward };
+enum class Direction { forward, backward };
 
 // selective: scores, norms and the output of the MLP's activation are recomputed, which is cheap.
 enum class Recompute { none, selective, full };
@@ -16,7 +16,7 @@ Recompute parse_recompute(const std::string& text);  // throws std::invalid_argu
 // Called before and after a layer's weights are used, and its gradients computed; layer -1: the
 // embedding; `layers`: the head, whose combined forward and backward count as backward.
 struct LayerHooks {
-  using Hook = std::function<void(std::int64_t layer, Way way)>;
+  using Hook = std::function<void(std::int64_t layer, Direction way)>;
   Hook before = {}, after = {};
 };
 

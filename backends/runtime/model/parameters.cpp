@@ -24,7 +24,7 @@ at::Tensor view(const at::Tensor& flat, const Parameter& parameter) {
   return flat.narrow(0, parameter.offset, parameter.count).view(parameter.shape);
 }
 
-void cut(Parameter& parameter, const Slice& slice) {
+void cut(Parameter& parameter, const ParameterSlice& slice) {
   parameter.shape = parameter.spec.shape;
   parameter.offsets.assign(parameter.shape.size(), 0);
   if (parameter.spec.split_dim < 0 || slice.size == 1) return;
@@ -41,8 +41,8 @@ void cut(Parameter& parameter, const Slice& slice) {
 void fill(const at::Tensor& to, const Parameter& parameter, std::int64_t begin, std::int64_t seed,
           double std) {
   const auto& spec = parameter.spec;
-  if (spec.init == Init::zeros) return void(to.zero_());
-  if (spec.init == Init::ones) return void(to.fill_(1));
+  if (spec.init == WeightInit::zeros) return void(to.zero_());
+  if (spec.init == WeightInit::ones) return void(to.fill_(1));
   const bool is_matrix = spec.shape.size() > 1;
   const auto stride = spec.shape.back();
   ops::fill_normal(to, std,
@@ -67,7 +67,7 @@ void fill_by(at::Device device, const at::Tensor& to, const Parameter& parameter
 
 }  // namespace
 
-ParameterLayout lay_out(const std::vector<ParameterSpec>& specs, const Slice& tensor,
+ParameterLayout lay_out(const std::vector<ParameterSpec>& specs, const ParameterSlice& tensor,
                         std::int64_t align) {
   ParameterLayout layout;
   for (const auto& spec : specs) {
@@ -115,7 +115,8 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
   make_owned(ranges, options);
 }
 
-void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOptions& options) {
+void Parameters::make_owned(const std::vector<ElementRange>& ranges,
+                            const ParameterOptions& options) {
   std::int64_t at = 0, at_host = 0, at_master = 0;  // positions in owned ranges on device, host
   for (const auto& range : ranges) {
     const auto count = range.end - range.begin;
@@ -123,7 +124,7 @@ void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOpt
       return flat.narrow(0, first, count);
     };
     const bool on_host = owned_.size() < options.on_host, away = on_host && options.away;
-    Owned owned;
+    OwnedRange owned;
     owned.range = range;
     owned.on_host = on_host;
     owned.is_away = away;
@@ -179,7 +180,7 @@ void Parameters::initialize(std::int64_t seed, double std, std::int64_t layers) 
   const double scaled = std / std::sqrt(2.0 * static_cast<double>(layers));
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const auto& parameter = all_[i];
-    const auto spread = parameter.spec.init == Init::scaled_normal ? scaled : std;
+    const auto spread = parameter.spec.init == WeightInit::scaled_normal ? scaled : std;
     const bool whole = parameter.weight.defined();
     if (whole) fill(parameter.weight.view({-1}), parameter, 0, seed, spread);
     for (const auto& owned : owned_)

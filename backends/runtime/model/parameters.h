@@ -14,13 +14,13 @@ constexpr const char* kWords = "word_embedding.weight";
 constexpr const char* kHeadWords = "head.weight";
 
 // The initial values of a parameter.
-enum class Init { normal, scaled_normal, zeros, ones };  // scaled: by 1/sqrt(2 layers)
+enum class WeightInit { normal, scaled_normal, zeros, ones };  // scaled: by 1/sqrt(2 layers)
 
 struct ParameterSpec {
   std::string name;                 // "layers.3.mlp.up.weight"
   std::vector<std::int64_t> shape;  // of the whole tensor, before tensor parallelism
   int split_dim = -1;               // dim that tensor parallelism cuts; -1: not cut
-  Init init = Init::zeros;
+  WeightInit init = WeightInit::zeros;
   // Weight decay, by Megatron's rule: for matrices, embeddings included; not for biases and norms
   // (the embedding's included).
   bool decay = false;
@@ -30,7 +30,7 @@ struct ParameterSpec {
 };
 
 // A rank's index and the number of ranks, for tensor parallelism.
-struct Slice {
+struct ParameterSlice {
   std::int64_t rank = 0;
   std::int64_t size = 1;
 };
@@ -57,10 +57,10 @@ struct ParameterLayout {
   std::int64_t elements = 0;
 };
 constexpr std::int64_t kAlign = 64;
-ParameterLayout lay_out(const std::vector<ParameterSpec>& specs, const Slice& tensor = {},
+ParameterLayout lay_out(const std::vector<ParameterSpec>& specs, const ParameterSlice& tensor = {},
                         std::int64_t align = kAlign);
 
-struct Range {
+struct ElementRange {
   std::int64_t begin = 0, end = 0;  // elements in the flat buffers
 };
 
@@ -70,7 +70,7 @@ struct ParameterOptions {
   at::ScalarType dtype = at::kFloat;  // type for the products
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
-  std::vector<Range> owned = {};  // ranges that this rank updates; empty: all
+  std::vector<ElementRange> owned = {};  // ranges that this rank updates; empty: all
   // The number of leading owned ranges whose masters are in host memory and updated there; with
   // `away` their weights and gradients too (if only the owned part exists).
   std::size_t on_host = 0;
@@ -82,21 +82,21 @@ struct ParameterOptions {
 };
 
 // The part of a parameter in an owned range.
-struct Segment {
+struct FlatSegment {
   std::size_t parameter = 0;
   std::int64_t begin = 0, end = 0;  // elements of the parameter
   std::int64_t at = 0;              // position of the first one in the range
 };
 
 // A range of the flat buffers that this rank updates.
-struct Owned {
-  Range range;
+struct OwnedRange {
+  ElementRange range;
   bool on_host = false;  // its master is in host memory and updated there
   bool is_away = false;  // all of it is in host memory
   at::Tensor master;     // updated by the optimizer: fp32, or the weights themselves
   at::Tensor weight;     // written by the optimizer; undefined if the master is the weight
   at::Tensor gradient;   // read by the optimizer
-  std::vector<Segment> segments;
+  std::vector<FlatSegment> segments;
 };
 
 // All parameters of a rank, in flat buffers: one for weights, one for gradients (each complete, or
@@ -124,7 +124,7 @@ class Parameters {
   const at::Tensor& masters() const { return masters_; }  // the weights if there are no masters
   const at::Tensor& gradients() const { return gradients_; }
   bool has_masters() const { return !masters_.is_same(weights_); }
-  const std::vector<Owned>& owned() const { return owned_; }
+  const std::vector<OwnedRange>& owned() const { return owned_; }
 
   // Begins new sums: gradients become zero, except matrices, which the first addition overwrites.
   // Throws std::logic_error if one of them was never written since the last call. The gaps are
@@ -140,12 +140,12 @@ class Parameters {
   void initialize(std::int64_t seed, double std, std::int64_t layers);
 
  private:
-  void make_owned(const std::vector<Range>& ranges, const ParameterOptions& options);
+  void make_owned(const std::vector<ElementRange>& ranges, const ParameterOptions& options);
 
   std::vector<Parameter> all_;
   at::Tensor weights_, masters_, gradients_;
   at::Tensor host_weights_, host_masters_, host_gradients_;
-  std::vector<Owned> owned_;
+  std::vector<OwnedRange> owned_;
 };
 
 }  // namespace orch::train

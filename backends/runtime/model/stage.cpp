@@ -26,7 +26,7 @@ AttentionOptions attention_options(const ModelOptions& options) {
 
 }  // namespace
 
-std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const LayerSpan& span,
                                            std::int64_t vocab) {
   require_parts(config);
   std::vector<ParameterSpec> specs;
@@ -34,15 +34,16 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span
     specs.insert(specs.end(), more.begin(), more.end());
   };
   const auto words = [&](const char* name) {
-    specs.push_back({name, {vocab, config.hidden}, 0, Init::normal, true, vocab - config.vocab});
+    specs.push_back(
+        {name, {vocab, config.hidden}, 0, WeightInit::normal, true, vocab - config.vocab});
   };
   if (span.predicts && !config.tied) words(kHeadWords);
   if (span.predicts) add(Norm::specs(config, "final_norm"));
-  for (auto layer = span.end; layer-- > span.first;) add(Block::specs(config, layer));
+  for (auto layer = span.end; layer-- > span.first;) add(TransformerBlock::specs(config, layer));
   if (span.embeds && config.embedding_norm) add(Norm::specs(config, "embedding_norm"));
   if (span.embeds && config.learned_positions())
     specs.push_back(
-        {"position_embedding.weight", {config.seq, config.hidden}, -1, Init::normal, true});
+        {"position_embedding.weight", {config.seq, config.hidden}, -1, WeightInit::normal, true});
   if (span.embeds || (span.predicts && config.tied)) {
     words(kWords);
     specs.back().is_tied = config.tied;
@@ -51,7 +52,7 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span
 }
 
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config) {
-  return parameter_specs(config, Span::whole(config), padded_vocab(config));
+  return parameter_specs(config, LayerSpan::whole(config), padded_vocab(config));
 }
 
 std::int64_t layer_of(const std::string& parameter, std::int64_t layers) {
@@ -65,7 +66,7 @@ std::int64_t Stage::Saved::bytes() const {
   return sum;
 }
 
-Stage::Stage(const ModelOptions& options, const Span& span, Parameters& parameters,
+Stage::Stage(const ModelOptions& options, const LayerSpan& span, Parameters& parameters,
              Profile* profile)
     : options_(options),
       span_(span),
@@ -81,34 +82,34 @@ Stage::Stage(const ModelOptions& options, const Span& span, Parameters& paramete
     shelf_.emplace(options.device, blocks_.size());
 }
 
-Place Stage::place(const MicroBatch& batch) const {
+LayerPlace Stage::place(const MicroBatch& batch) const {
   return {batch.step, batch.first_sample, options_.config.seq, options_.axis.first_row(batch.rows)};
 }
 
-void Stage::before(std::int64_t layer, Way way) const {
+void Stage::before(std::int64_t layer, Direction way) const {
   if (options_.hooks.before) options_.hooks.before(layer, way);
 }
 
-void Stage::after(std::int64_t layer, Way way) const {
+void Stage::after(std::int64_t layer, Direction way) const {
   if (options_.hooks.after) options_.hooks.after(layer, way);
 }
 
-Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved) {
-  Stream stream{input, {}, {}};
+ResidualStream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved) {
+  ResidualStream stream{input, {}, {}};
   if (embedding_) {
-    before(-1, Way::forward);
+    before(-1, Direction::forward);
     Embedding::Saved local;
     stream = embedding_->forward(batch, saved != nullptr, saved ? saved->embedded : local);
-    after(-1, Way::forward);
+    after(-1, Direction::forward);
   }
   if (saved) saved->blocks.resize(blocks_.size());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto layer = span_.first + static_cast<std::int64_t>(i);
-    before(layer, Way::forward);
+    before(layer, Direction::forward);
     stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
     if (saved && shelf_ && i + 1 < blocks_.size())  // the last one is needed next
       shelf_->put(i, std::exchange(saved->blocks[i].x, {}));
-    after(layer, Way::forward);
+    after(layer, Direction::forward);
   }
   if (!saved) stream.dropout = {};
   return stream;
@@ -134,25 +135,25 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
   Backward result{dy, {}};
   const auto layers = options_.config.layers;
   if (head_) {
-    before(layers, Way::backward);
+    before(layers, Direction::backward);
     auto [loss, gradient] = head_->backward(saved.last, batch, scale, gradients);
     result = {std::move(gradient), std::move(loss)};
     saved.last = {};
-    after(layers, Way::backward);
+    after(layers, Direction::backward);
   }
   for (auto i = blocks_.size(); i-- > 0;) {
     const auto layer = span_.first + static_cast<std::int64_t>(i);
-    before(layer, Way::backward);
+    before(layer, Direction::backward);
     if (shelf_) bring_back(i, saved);
     result.gradient =
         blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
-    after(layer, Way::backward);
+    after(layer, Direction::backward);
   }
   if (embedding_) {
-    before(-1, Way::backward);
+    before(-1, Direction::backward);
     embedding_->backward(std::move(result.gradient), batch, saved.embedded, gradients);
     result.gradient.reset();
-    after(-1, Way::backward);
+    after(-1, Direction::backward);
   }
   saved = {};
   return result;
@@ -169,9 +170,9 @@ at::Tensor Stage::evaluate(const MicroBatch& batch, const at::Tensor& input) {
   c10::NoGradGuard no_grad;
   const auto stream = run(batch, input, nullptr);
   if (!head_) return stream.sum();
-  before(options_.config.layers, Way::forward);
+  before(options_.config.layers, Direction::forward);
   auto loss = head_->loss(stream, batch);
-  after(options_.config.layers, Way::forward);
+  after(options_.config.layers, Direction::forward);
   return loss;
 }
 

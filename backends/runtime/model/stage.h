@@ -5,22 +5,22 @@
 #include "backends/runtime/model/block.h"
 #include "backends/runtime/model/embedding.h"
 #include "backends/runtime/model/head.h"
-#include "backends/runtime/model/shelf.h"
+#include "backends/runtime/model/host_activations.h"
 
 namespace orch::train {
 
 // Consecutive layers of the model; with what comes before the first and behind the last of them.
-struct Span {
+struct LayerSpan {
   std::int64_t first = 0, end = 0;  // layers
   bool embeds = true;
   bool predicts = true;
 
-  static Span whole(const plan::Model& config) { return {0, config.layers, true, true}; }
+  static LayerSpan whole(const plan::Model& config) { return {0, config.layers, true, true}; }
 };
 
 // The parameters of a span in the order in which backward completes their gradients; the word
 // embedding is last. It has `vocab` rows: see padded_vocab.
-std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const LayerSpan& span,
                                            std::int64_t vocab);
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the whole model
 // The layer whose forward uses a parameter first; -1: the embedding; `layers`: the head.
@@ -33,15 +33,16 @@ class Stage {
   // What backward needs of one micro-batch's forward.
   struct Saved {
     Embedding::Saved embedded;
-    std::vector<BlockSaved> blocks;
-    Stream last;  // input of the head
+    std::vector<SavedBlock> blocks;
+    ResidualStream last;  // input of the head
     std::int64_t bytes() const;
   };
 
   // parameters (of parameter_specs) and profile must outlive the stage; profile may be null.
-  Stage(const ModelOptions& options, const Span& span, Parameters& parameters, Profile* profile);
+  Stage(const ModelOptions& options, const LayerSpan& span, Parameters& parameters,
+        Profile* profile);
   Stage(const ModelOptions& options, Parameters& parameters, Profile* profile)  // the whole model
-      : Stage(options, Span::whole(options.config), parameters, profile) {}
+      : Stage(options, LayerSpan::whole(options.config), parameters, profile) {}
 
   // input: this rank's rows of the stream; undefined if the embedding is here. Returns the stream
   // behind the last layer; undefined if the head is here.
@@ -66,7 +67,7 @@ class Stage {
   // Computes the products that backward delayed.
   void add_put_off(std::vector<WeightProduct>& products, const Gradients& gradients);
 
-  const Span& span() const { return span_; }
+  const LayerSpan& span() const { return span_; }
   bool uses_sdpa() const { return attention_.uses_sdpa(); }
   // The maximum stored for backward by micro-batches, and the maximum of logits at a time.
   std::int64_t activation_bytes() const {
@@ -76,21 +77,21 @@ class Stage {
   std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
 
  private:
-  Stream run(const MicroBatch& batch, const at::Tensor& input, Saved* saved);
-  Place place(const MicroBatch& batch) const;
-  void before(std::int64_t layer, Way way) const;
-  void after(std::int64_t layer, Way way) const;
+  ResidualStream run(const MicroBatch& batch, const at::Tensor& input, Saved* saved);
+  LayerPlace place(const MicroBatch& batch) const;
+  void before(std::int64_t layer, Direction way) const;
+  void after(std::int64_t layer, Direction way) const;
   void bring_back(std::size_t block, Saved& saved);
 
   ModelOptions options_;
-  Span span_;
+  LayerSpan span_;
   Parameters* parameters_;
   Profile* profile_;
   Attention attention_;
   std::optional<Embedding> embedding_;
-  std::vector<Block> blocks_;
+  std::vector<TransformerBlock> blocks_;
   std::optional<Head> head_;
-  std::optional<Shelf> shelf_;
+  std::optional<HostActivations> shelf_;
   std::int64_t kept_ = 0, most_kept_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace orch::train {
 
 // The state between two blocks: residual + dropout(pending). The next norm adds them in its own
 // pass.
-struct Stream {
+struct ResidualStream {
   at::Tensor residual;
   at::Tensor pending;  // undefined: nothing to add
   Dropout dropout;

@@ -13,25 +13,25 @@ at::Tensor rows_like(const at::Tensor& like, std::int64_t rows) {
 
 }  // namespace
 
-at::Tensor Arriving::take() {
+at::Tensor ArrivingTensor::take() {
   Profile::Scope scope(profile_, item_);
   pending_.wait();
   return std::move(tensor_);
 }
 
-Arriving TensorAxis::gather(const at::Tensor& mine) const {
-  if (!shares_rows()) return Arriving(mine);
+ArrivingTensor TensorAxis::gather(const at::Tensor& mine) const {
+  if (!shares_rows()) return ArrivingTensor(mine);
   return from_shares(mine);
 }
 
-Arriving TensorAxis::from_shares(const at::Tensor& share) const {
+ArrivingTensor TensorAxis::from_shares(const at::Tensor& share) const {
   Profile::Scope scope(profile_, "sequence all-gather");
   const auto all = rows_like(share, share.size(0) * size());
   return {all, group_->all_gather(all, share.contiguous()), profile_, "sequence all-gather"};
 }
 
-Arriving TensorAxis::reduce(const at::Tensor& partial) const {
-  if (is_alone()) return Arriving(partial);
+ArrivingTensor TensorAxis::reduce(const at::Tensor& partial) const {
+  if (is_alone()) return ArrivingTensor(partial);
   if (!sequence_) {
     Profile::Scope scope(profile_, "tensor all-reduce");
     return {partial, group_->all_reduce(partial), profile_, "tensor all-reduce"};

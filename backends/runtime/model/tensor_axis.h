@@ -6,17 +6,17 @@
 namespace orch::train {
 
 // A tensor being received from the other ranks of the axis.
-class Arriving {
+class ArrivingTensor {
  public:
-  explicit Arriving(at::Tensor tensor) : tensor_(std::move(tensor)) {}
-  Arriving(at::Tensor tensor, Pending pending, Profile* profile, const char* item)
+  explicit ArrivingTensor(at::Tensor tensor) : tensor_(std::move(tensor)) {}
+  ArrivingTensor(at::Tensor tensor, PendingCollective pending, Profile* profile, const char* item)
       : tensor_(std::move(tensor)), pending_(std::move(pending)), profile_(profile), item_(item) {}
 
   at::Tensor take();  // waits
 
  private:
   at::Tensor tensor_;
-  Pending pending_;
+  PendingCollective pending_;
   Profile* profile_ = nullptr;
   const char* item_ = "";
 };
@@ -27,7 +27,7 @@ class Arriving {
 class TensorAxis {
  public:
   TensorAxis() = default;  // without other ranks
-  TensorAxis(Group& group, bool sequence, Profile* profile)
+  TensorAxis(CommGroup& group, bool sequence, Profile* profile)
       : group_(group.size() > 1 ? &group : nullptr), sequence_(sequence), profile_(profile) {}
 
   std::int64_t size() const { return group_ ? group_->size() : 1; }
@@ -40,19 +40,19 @@ class TensorAxis {
   std::int64_t first_row(std::int64_t all) const { return shares_rows() ? rank() * rows(all) : 0; }
 
   // Before a column-parallel product: gathers all rows.
-  Arriving gather(const at::Tensor& mine) const;
+  ArrivingTensor gather(const at::Tensor& mine) const;
   // After a row-parallel product: the sum over the axis, of this rank's rows. Takes ownership of
   // the tensor.
-  Arriving reduce(const at::Tensor& partial) const;
+  ArrivingTensor reduce(const at::Tensor& partial) const;
   // Gathers each rank's `mine` to [size, ...].
   at::Tensor all_of(const at::Tensor& mine, const char* item) const;
   // For rows that are the same on all ranks: takes this rank's share, and restores all rows from
   // the shares.
   at::Tensor share_of(const at::Tensor& rows) const;
-  Arriving from_shares(const at::Tensor& share) const;
+  ArrivingTensor from_shares(const at::Tensor& share) const;
 
  private:
-  Group* group_ = nullptr;
+  CommGroup* group_ = nullptr;
   bool sequence_ = false;
   Profile* profile_ = nullptr;
 };

@@ -19,7 +19,7 @@ struct SecondMoment {
 };
 
 // The part of a parameter that this rank updates.
-struct Piece {
+struct FactoredPiece {
   std::size_t parameter;
   std::int64_t begin, end;  // elements in the rank's slice
   at::Tensor master, weight, gradient;
@@ -27,12 +27,12 @@ struct Piece {
 };
 
 // The rows of the slice that contain the part, in the whole matrix.
-struct Rows {
+struct FactoredRows {
   std::int64_t first_row, rows, first_column, columns,
       lead;  // lead: elements before the part in its first row
 };
 
-Rows place_of(const Piece& part, const Parameter& parameter) {
+FactoredRows place_of(const FactoredPiece& part, const Parameter& parameter) {
   const auto columns = parameter.shape.back();
   const auto first = part.begin / columns, end = (part.end + columns - 1) / columns;
   return {parameter.offsets.front() + first, end - first, parameter.offsets.back(), columns,
@@ -40,7 +40,7 @@ Rows place_of(const Piece& part, const Parameter& parameter) {
 }
 
 // The part as a matrix of whole rows, with zeros outside the part.
-at::Tensor whole_rows(const at::Tensor& flat, const Rows& place) {
+at::Tensor whole_rows(const at::Tensor& flat, const FactoredRows& place) {
   if (flat.numel() == place.rows * place.columns) return flat.view({place.rows, place.columns});
   auto all = at::zeros({place.rows * place.columns}, flat.options());
   all.narrow(0, place.lead, flat.numel()).copy_(flat);
@@ -81,7 +81,7 @@ class Adafactor final : public Optimizer {
     // Computed twice rather than stored: the updates are as large as all parameters.
     const auto sums =
         at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
-    const auto sum_of = [&](const Piece& part) {
+    const auto sum_of = [&](const FactoredPiece& part) {
       return sums[static_cast<std::int64_t>(part.parameter)];
     };
     for (const auto& part : parts_)
@@ -119,7 +119,7 @@ class Adafactor final : public Optimizer {
 
  private:
   bool is_matrix(std::size_t parameter) const { return parameters_[parameter].shape.size() > 1; }
-  bool counts(const Piece& part) const {
+  bool counts(const FactoredPiece& part) const {
     return !options_.counts || options_.counts(part.parameter);
   }
 
@@ -152,7 +152,7 @@ class Adafactor final : public Optimizer {
     }
   }
 
-  at::Tensor gradient_of(const Piece& part) const {
+  at::Tensor gradient_of(const FactoredPiece& part) const {
     return part.gradient.to(squares_.options()).mul(scale_);
   }
 
@@ -186,7 +186,7 @@ class Adafactor final : public Optimizer {
   }
 
   // The update before clipping. The moment of element (i, j) is row[i] * column[j] / mean(row).
-  at::Tensor scaled(const Piece& part) const {
+  at::Tensor scaled(const FactoredPiece& part) const {
     auto gradient = gradient_of(part);
     if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
     const auto place = place_of(part, parameters_[part.parameter]);
@@ -199,7 +199,7 @@ class Adafactor final : public Optimizer {
   }
 
   // squares: their sum over the whole parameter's update.
-  void apply(Piece& part, at::Tensor update, const at::Tensor& squares,
+  void apply(FactoredPiece& part, at::Tensor update, const at::Tensor& squares,
              double learning_rate) const {
     const auto& spec = parameters_[part.parameter].spec;
     std::int64_t count = 1;
@@ -216,7 +216,7 @@ class Adafactor final : public Optimizer {
   Parameters& parameters_;
   const OptimizerOptions options_;
   std::vector<SecondMoment> moments_;
-  std::vector<Piece> parts_;
+  std::vector<FactoredPiece> parts_;
   at::Tensor squares_;  // for rows and columns of all matrices
   double scale_ = 1;
 };

@@ -25,23 +25,23 @@ struct Chunk {
 };
 
 // An owned range with its moments.
-struct Part {
-  Owned owned;
+struct ParameterPart {
+  OwnedRange owned;
   std::vector<Chunk> chunks;
   at::Tensor exp_avg, exp_avg_sq;
   AdamwKernel kernel = nullptr;  // null on CUDA, which uses:
   at::Tensor chunk_table = {};
   // For the last update, if the host does it:
   Worker::Ticket updated = 0;
-  Moment there = {};  // the new weights have been copied to the device
+  StreamEvent there = {};  // the new weights have been copied to the device
 };
 
-Part part_of(const Owned& owned, std::vector<Chunk> chunks) {
+ParameterPart part_of(const OwnedRange& owned, std::vector<Chunk> chunks) {
   const auto zeros = [&] {
     return owned.on_host ? host_zeros(owned.master.numel(), owned.master.scalar_type())
                          : at::zeros_like(owned.master);
   };
-  Part part{owned, std::move(chunks), zeros(), zeros()};
+  ParameterPart part{owned, std::move(chunks), zeros(), zeros()};
   const auto& written = owned.weight.defined() ? owned.weight : owned.master;
   if (!owned.master.is_cuda())
     part.kernel = adamw_kernel(owned.master.scalar_type(), written.scalar_type(),
@@ -49,7 +49,7 @@ Part part_of(const Owned& owned, std::vector<Chunk> chunks) {
   return part;
 }
 
-std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
+std::vector<Chunk> chunks_of(const OwnedRange& owned, const Parameters& parameters) {
   std::vector<Chunk> chunks;
   for (const auto& [parameter, begin, end, offset] : owned.segments)
     for (std::int64_t at = 0; at < end - begin; at += kChunk)
@@ -61,7 +61,7 @@ std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
 // Consecutive chunks.
 struct ChunkSlice {
   std::size_t first = 0, end = 0;
-  Range range;
+  ElementRange range;
 };
 
 std::vector<ChunkSlice> slices_of(const std::vector<Chunk>& chunks) {
@@ -107,14 +107,14 @@ class Adamw final : public Optimizer {
         step_cuda(part, learning_rate, gradient_scale, step);
     }
     std::vector<Staging::Slice> staged;
-    std::vector<Part*> on_host;
+    std::vector<ParameterPart*> on_host;
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
       if (part->owned.on_host) {
         on_host.push_back(&*part);
         stage(*part, staged);
       }
     if (on_host.empty()) return;
-    worker_.post([this, staged, now = Moment::now(parameters_.gradients().device())] {
+    worker_.post([this, staged, now = StreamEvent::now(parameters_.gradients().device())] {
       staging_.begin(staged, now);
     });
     for (auto* part : on_host)
@@ -151,10 +151,10 @@ class Adamw final : public Optimizer {
   }
 
   std::int64_t state_bytes() const override {
-    return bytes_where([](const Part&) { return true; });
+    return bytes_where([](const ParameterPart&) { return true; });
   }
   std::int64_t host_state_bytes() const override {
-    return bytes_where([](const Part& part) { return part.owned.on_host; });
+    return bytes_where([](const ParameterPart& part) { return part.owned.on_host; });
   }
   double staging_bytes() const override { return staging_.bytes(); }
 
@@ -167,7 +167,7 @@ class Adamw final : public Optimizer {
     return static_cast<std::int64_t>(bytes);
   }
 
-  OptimizerState state(const char* kind, const at::Tensor& flat, const Segment& segment) const {
+  OptimizerState state(const char* kind, const at::Tensor& flat, const FlatSegment& segment) const {
     const auto& parameter = parameters_[segment.parameter];
     const auto count = segment.end - segment.begin;
     auto tensor = flat.narrow(0, segment.at, count);
@@ -188,14 +188,14 @@ class Adamw final : public Optimizer {
   }
 
   // Gradients and weights are in the same memory as the masters.
-  void update_here(const Part& part, const Rates& rates) const {
+  void update_here(const ParameterPart& part, const Rates& rates) const {
     const auto &master = part.owned.master, &weight = part.owned.weight;
     update(part, {0, part.chunks.size(), {}}, part.owned.gradient.data_ptr(),
            weight.defined() ? weight.data_ptr() : nullptr, rates);
     if (weight.defined() && weight.scalar_type() == master.scalar_type()) weight.copy_(master);
   }
 
-  static void stage(const Part& part, std::vector<Staging::Slice>& to) {
+  static void stage(const ParameterPart& part, std::vector<Staging::Slice>& to) {
     if (part.owned.is_away) return;
     for (const auto& [first, last, range] : slices_of(part.chunks))
       to.push_back({part.owned.gradient.narrow(0, range.begin, range.end - range.begin),
@@ -203,7 +203,7 @@ class Adamw final : public Optimizer {
   }
 
   // Gradients come from the device, and weights go back there.
-  Moment update_staged(const Part& part, const Rates& rates) {
+  StreamEvent update_staged(const ParameterPart& part, const Rates& rates) {
     const auto& master = part.owned.master;
     const auto& weight = part.owned.weight;
     const auto element = weight.element_size();
@@ -220,8 +220,8 @@ class Adamw final : public Optimizer {
   }
 
   // gradient and weight begin with the slice.
-  static void update(const Part& part, const ChunkSlice& slice, const void* gradient, void* weight,
-                     const Rates& rates) {
+  static void update(const ParameterPart& part, const ChunkSlice& slice, const void* gradient,
+                     void* weight, const Rates& rates) {
     const auto from = [&](const at::Tensor& flat) -> void* {
       return static_cast<char*>(flat.data_ptr()) +
              slice.range.begin * static_cast<std::int64_t>(flat.element_size());
@@ -237,7 +237,8 @@ class Adamw final : public Optimizer {
   }
 
 #ifdef ORCH_CUDA
-  void step_cuda(Part& part, double learning_rate, double gradient_scale, std::int64_t step) const {
+  void step_cuda(ParameterPart& part, double learning_rate, double gradient_scale,
+                 std::int64_t step) const {
     if (!part.chunk_table.defined()) make_chunk_table(part);
     cuda::adamw({.master = part.owned.master,
                  .weight = part.owned.weight,
@@ -254,7 +255,7 @@ class Adamw final : public Optimizer {
                  .step = step});
   }
 
-  static void make_chunk_table(Part& part) {
+  static void make_chunk_table(ParameterPart& part) {
     auto table = at::empty({static_cast<std::int64_t>(part.chunks.size()), 3}, at::kLong);
     auto* to = table.data_ptr<std::int64_t>();
     for (const auto& chunk : part.chunks) {
@@ -265,12 +266,13 @@ class Adamw final : public Optimizer {
     part.chunk_table = table.to(part.owned.master.device());
   }
 #else
-  void step_cuda(Part&, double, double, std::int64_t) const {}  // never called without CUDA
+  void step_cuda(ParameterPart&, double, double, std::int64_t) const {
+  }  // never called without CUDA
 #endif
 
   Parameters& parameters_;
   OptimizerOptions options_;
-  std::vector<Part> parts_;
+  std::vector<ParameterPart> parts_;
   Staging staging_;
   Worker worker_;  // last member: destroyed before the data that it works on
 };

@@ -13,9 +13,10 @@ namespace {
 void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_t sample) {
   for (const auto token : tokens)
     if (token < 0 || token >= vocab)
-      throw Failed("data", fmt::format("sample {} has token {}, but the vocabulary of the model is "
-                                       "{}: use the tokenizer's vocabulary",
-                                       sample, token, vocab));
+      throw ClassifiedFailure(
+          "data", fmt::format("sample {} has token {}, but the vocabulary of the model is "
+                              "{}: use the tokenizer's vocabulary",
+                              sample, token, vocab));
 }
 
 }  // namespace
@@ -23,10 +24,10 @@ void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_
 std::int64_t micro_batches_of(std::int64_t global_batch, const plan::Run& run, const Mesh& mesh) {
   const std::int64_t replicas = mesh.data_size(), micro = run.batch.micro_batch;
   if (global_batch % (replicas * micro) == 0) return global_batch / (replicas * micro);
-  throw Failed("bad_exit",
-               fmt::format("a batch of {} cannot be shared by {} replicas with "
-                           "micro-batches of {}: start the number of ranks that was planned",
-                           global_batch, replicas, micro));
+  throw ClassifiedFailure(
+      "bad_exit", fmt::format("a batch of {} cannot be shared by {} replicas with "
+                              "micro-batches of {}: start the number of ranks that was planned",
+                              global_batch, replicas, micro));
 }
 
 MicroBatch read_batch(const data::Dataset& dataset, const plan::Run& run, const Mesh& mesh,
@@ -43,7 +44,7 @@ MicroBatch read_batch(const data::Dataset& dataset, const plan::Run& run, const 
     try {
       dataset.read(first + i, sample);
     } catch (const std::exception& error) {
-      throw Failed("data", error.what());
+      throw ClassifiedFailure("data", error.what());
     }
     check(sample, run.model.vocab, first + i);
     std::copy(sample.begin(), sample.end() - 1, tokens + i * seq);

@@ -20,7 +20,7 @@ struct StepResult {
 };
 
 // What all ranks know once the gradients of a step are reduced.
-struct Agreed {
+struct AgreedTotals {
   double norm = 0;  // of all gradients, times the loss scale
   double loss = 0;
   bool stop = false;
@@ -36,7 +36,7 @@ struct StepBatch {
 };
 
 // all: continue a checkpoint's training; weights: begin another training with its weights.
-enum class Load { all, weights };
+enum class LoadScope { all, weights };
 
 // A parallelism strategy at work: the interface between loop and backend.
 class Engine {
@@ -48,8 +48,8 @@ class Engine {
 
   // A copy of this rank's share of the state, in host memory: training may continue while it is
   // written. Adds to the facts what load() needs besides.
-  virtual checkpoint::Saved save(checkpoint::Facts& facts) = 0;
-  virtual void load(const checkpoint::Reader& from, Load what) = 0;
+  virtual checkpoint::SavedState save(checkpoint::CheckpointFacts& facts) = 0;
+  virtual void load(const checkpoint::CheckpointReader& from, LoadScope what) = 0;
 
   // After the last step: starts all outstanding communication, so that no rank waits for one that
   // has left.

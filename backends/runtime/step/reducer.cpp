@@ -26,9 +26,9 @@ std::vector<BucketRange> buckets_of(const ParameterLayout& layout, std::int64_t 
   return buckets;
 }
 
-std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
-                            std::int64_t ranks) {
-  std::vector<Range> owned;
+std::vector<ElementRange> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
+                                   std::int64_t ranks) {
+  std::vector<ElementRange> owned;
   for (const auto& bucket : buckets) {
     const auto [begin, end] = bucket.range;
     if ((end - begin) % ranks != 0)
@@ -39,7 +39,7 @@ std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_
   return owned;
 }
 
-Reducer::Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
+Reducer::Reducer(Parameters& parameters, CommGroup& data, std::vector<BucketRange> buckets,
                  const ReducerOptions& options, std::unique_ptr<BucketHook> hook)
     : parameters_(parameters),
       data_(data),
@@ -49,7 +49,8 @@ Reducer::Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> b
       sent_type_(options.sent_as.value_or(parameters.gradients().scalar_type())),
       hook_(std::move(hook)) {
   if (data.size() == 1) return;
-  const auto owned = scatter_ ? shard_of(buckets, data.rank(), data.size()) : std::vector<Range>();
+  const auto owned =
+      scatter_ ? shard_of(buckets, data.rank(), data.size()) : std::vector<ElementRange>();
   for (const auto& [first, end, range] : buckets) {
     auto& bucket = buckets_.emplace_back();
     bucket.first = first;

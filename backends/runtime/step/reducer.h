@@ -11,7 +11,7 @@ namespace orch::train {
 // A range of the flat gradient buffer that is sent at once.
 struct BucketRange {
   std::size_t first = 0, end = 0;  // parameters
-  Range range;
+  ElementRange range;
 };
 
 struct BucketOptions {
@@ -22,8 +22,8 @@ struct BucketOptions {
 std::vector<BucketRange> buckets_of(const ParameterLayout& layout, std::int64_t element_bytes,
                                     const BucketOptions& options);
 // A rank's part of every bucket, if each rank owns an equal part.
-std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
-                            std::int64_t ranks);
+std::vector<ElementRange> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
+                                   std::int64_t ranks);
 
 struct ReducerOptions {
   bool overlap = true;      // false: all is sent in finish()
@@ -48,7 +48,7 @@ class BucketHook {
 class Reducer {
  public:
   // Both must outlive the reducer.
-  Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
+  Reducer(Parameters& parameters, CommGroup& data, std::vector<BucketRange> buckets,
           const ReducerOptions& options, std::unique_ptr<BucketHook> hook = {});
 
   // Call this before the backward of a micro-batch of a step (from 1), or of all of them if ready()
@@ -74,7 +74,7 @@ class Reducer {
     at::Tensor mine;                 // the part whose mean this rank gets
     std::size_t waiting_for = 0;     // parameters not ready yet
     at::Tensor sent;                 // the gradients, or a copy
-    Pending pending;
+    PendingCollective pending;
   };
 
   void launch_ready();
@@ -88,7 +88,7 @@ class Reducer {
   bool is_hooked() const { return hook_ && hook_->is_used_at(step_); }
 
   Parameters& parameters_;
-  Group& data_;
+  CommGroup& data_;
   const bool overlap_, bucket_view_, scatter_;
   const at::ScalarType sent_type_;
   std::vector<Bucket> buckets_;

@@ -64,7 +64,7 @@ at::Tensor Replicas::squares() const {
   const auto like = at::TensorOptions().dtype(at::kDouble).device(mesh_.world().device());
   auto sum = at::zeros({}, like);
   if (is_repeated()) return sum;
-  const auto count = [&](const Owned& owned, std::int64_t begin, std::int64_t end) {
+  const auto count = [&](const OwnedRange& owned, std::int64_t begin, std::int64_t end) {
     if (begin < end) sum.add_(sum_of_squares(owned.gradient.narrow(0, begin, end - begin)));
   };
   const auto known = [&](std::size_t i) -> std::optional<double> {
@@ -88,7 +88,7 @@ at::Tensor Replicas::squares() const {
   return sum;
 }
 
-Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
+AgreedTotals Replicas::agree(const at::Tensor& loss, bool stop) const {
   const auto squared = squares();
   const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 on ranks without the head
   const auto shared = at::stack(
@@ -108,12 +108,12 @@ double Replicas::total(const at::Tensor& loss) const {
   return sum;
 }
 
-checkpoint::Saved Replicas::save(std::vector<StateTensor> state) const {
+checkpoint::SavedState Replicas::save(std::vector<StateTensor> state) const {
   const bool is_first = mesh_.tensor_rank() == 0 && (!shards_ || mesh_.data_rank() == 0);
   std::erase_if(state, [&](const StateTensor& each) {
     return is_copy(each.parameter) || (each.is_shared && !is_first);
   });
-  checkpoint::Saved saved;
+  checkpoint::SavedState saved;
   for (const auto& owned : parameters_.owned()) saved.reads |= owned.on_host;
   if (!shards_)
     save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);

@@ -18,7 +18,7 @@ class Replicas {
  public:
   // All must outlive it. shards: the replicas that each update a part; null: each updates
   // everything.
-  Replicas(Mesh& mesh, const Parameters& parameters, bool sequence_parallel, Group* shards,
+  Replicas(Mesh& mesh, const Parameters& parameters, bool sequence_parallel, CommGroup* shards,
            Profile& profile)
       : mesh_(mesh),
         parameters_(parameters),
@@ -35,14 +35,14 @@ class Replicas {
 
   // One reduction over all ranks of everything needed for decisions: the same bits on each. loss:
   // this rank's share of it. Throws CommError.
-  Agreed agree(const at::Tensor& loss, bool stop) const;
+  AgreedTotals agree(const at::Tensor& loss, bool stop) const;
   // For an evaluation: the sum of the loss over all ranks. Throws CommError.
   double total(const at::Tensor& loss) const;
   // The squares that no other rank counts: one double on the device.
   at::Tensor squares() const;
   // This rank's share of a state that is written once: its own parts, or a share of what all
   // replicas have. Not copied if some of it is in host memory, which hardly has room for a copy.
-  checkpoint::Saved save(std::vector<StateTensor> state) const;
+  checkpoint::SavedState save(std::vector<StateTensor> state) const;
   // The squares of an owned range's gradients, if already known.
   std::function<std::optional<double>(std::size_t owned)> known_squares;
   // The options with which an optimizer sums over the parts of a parameter.
@@ -58,7 +58,7 @@ class Replicas {
   Mesh& mesh_;
   const Parameters& parameters_;
   const bool sequence_parallel_;
-  Group* const shards_;
+  CommGroup* const shards_;
   Profile& profile_;
 };
 

@@ -11,8 +11,8 @@ namespace orch::train {
 at::ScalarType dtype_of(const plan::Run& run);  // of the products
 ModelOptions model_options(const plan::Run& run, at::Device device, const TensorAxis& axis = {});
 
-// Call this before host memory is allocated: throws Failed("host_memory") if there is no room for
-// all ranks of a machine. All ranks must call it, and leave it together.
+// Call this before host memory is allocated: throws ClassifiedFailure("host_memory") if there is no
+// room for all ranks of a machine. All ranks must call it, and leave it together.
 void require_host_memory(const ParameterOptions& options, const plan::Run& run, World& world);
 
 // Sets LibTorch's process-wide options.

@@ -32,7 +32,7 @@ void Staging::fetch(std::size_t slice) {
   slot.fetched = down_.copy(slot.down.narrow(0, 0, from.numel()), from, after_);
 }
 
-void Staging::begin(std::vector<Slice> slices, const Moment& after) {
+void Staging::begin(std::vector<Slice> slices, const StreamEvent& after) {
   slices_ = std::move(slices);
   after_ = after;
   next_ = 0;
@@ -41,8 +41,8 @@ void Staging::begin(std::vector<Slice> slices, const Moment& after) {
   for (std::size_t i = 0; i < std::min(slices_.size(), kSlots - 1); ++i) fetch(i);
 }
 
-Moment Staging::run(std::size_t count, const Work& work) {
-  Moment last = after_;
+StreamEvent Staging::run(std::size_t count, const Work& work) {
+  StreamEvent last = after_;
   for (const auto end = next_ + count; next_ < end; ++next_) {
     auto& slot = slots_[next_ % kSlots];
     const auto& to = slices_[next_].up;

@@ -28,10 +28,10 @@ class Staging {
   using Work = std::function<void(std::size_t slice, const void* down, void* up)>;
   // All slices of some work, to be run in order after `after` is reached: the first copies start at
   // once.
-  void begin(std::vector<Slice> slices, const Moment& after);
+  void begin(std::vector<Slice> slices, const StreamEvent& after);
   // Works on the next slices, while those behind them are copied. Returns when the host is done
   // with them, and the point at which the device will be.
-  Moment run(std::size_t count, const Work& work);
+  StreamEvent run(std::size_t count, const Work& work);
 
   double bytes() const;  // of pinned memory
 
@@ -39,14 +39,14 @@ class Staging {
   static constexpr std::size_t kSlots = 3;
   struct Slot {
     at::Tensor down, up;  // pinned
-    Moment fetched = {}, sent = {};
+    StreamEvent fetched = {}, sent = {};
   };
   void make_room();
   void fetch(std::size_t slice);
 
   at::Device device_;
   std::vector<Slice> slices_;
-  Moment after_;
+  StreamEvent after_;
   std::size_t next_ = 0;
   Copies down_, up_;
   Slot slots_[kSlots];

@@ -12,26 +12,27 @@
 namespace orch::train {
 namespace {
 
-checkpoint::Dtype dtype_of(const at::Tensor& tensor) {
+checkpoint::TensorDtype dtype_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:
-      return checkpoint::Dtype::f32;
+      return checkpoint::TensorDtype::f32;
     case at::kHalf:
-      return checkpoint::Dtype::f16;
+      return checkpoint::TensorDtype::f16;
     case at::kBFloat16:
-      return checkpoint::Dtype::bf16;
+      return checkpoint::TensorDtype::bf16;
     case at::kDouble:
-      return checkpoint::Dtype::f64;
+      return checkpoint::TensorDtype::f64;
     case at::kLong:
-      return checkpoint::Dtype::i64;
+      return checkpoint::TensorDtype::i64;
     default:
       throw std::logic_error("a state of a type that checkpoints do not support");
   }
 }
 
 // The rank's box of a parameter, without the padding of the vocabulary.
-checkpoint::Piece box_of(const std::string& kind, const Parameter& parameter, std::int64_t vocab) {
-  checkpoint::Piece box;
+checkpoint::TensorPiece box_of(const std::string& kind, const Parameter& parameter,
+                               std::int64_t vocab) {
+  checkpoint::TensorPiece box;
   box.name = kind + "/" + parameter.spec.name;
   box.shape = parameter.spec.shape;
   box.offsets = parameter.offsets;
@@ -79,7 +80,7 @@ constexpr std::int64_t kMostRead = 64 << 20;
 constexpr std::size_t kSmall = 64 << 10;  // bytes; smaller copies need no pages of their own
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
-                checkpoint::Saved& saved) {
+                checkpoint::SavedState& saved) {
   if (begin == end) return;
   if (saved.reads && end - begin > kMostRead) {
     save_range(state, begin, begin + kMostRead, saved);
@@ -96,7 +97,7 @@ void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
 }  // namespace
 
 StateTensor whole_state(std::string name, const at::Tensor& tensor) {
-  return {checkpoint::Piece::whole(std::move(name), dtype_of(tensor), tensor.sizes().vec()),
+  return {checkpoint::TensorPiece::whole(std::move(name), dtype_of(tensor), tensor.sizes().vec()),
           tensor};
 }
 
@@ -128,7 +129,7 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
 }
 
 void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
-                checkpoint::Saved& saved) {
+                checkpoint::SavedState& saved) {
   std::int64_t all = 0;
   for (const auto& each : state) all += each.tensor.numel();
   const auto begin = all * rank / ranks, end = all * (rank + 1) / ranks;
@@ -141,7 +142,7 @@ void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
   }
 }
 
-void save_whole(const StateTensor& state, checkpoint::Saved& saved) {
+void save_whole(const StateTensor& state, checkpoint::SavedState& saved) {
   save_range(state, 0, state.tensor.numel(), saved);
 }
 
@@ -166,7 +167,7 @@ std::map<std::string, double> state_items(const Parameters& parameters,
   return items;
 }
 
-void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {
+void load_state(const checkpoint::CheckpointReader& from, const std::vector<StateTensor>& state) {
   for (const auto& each : state) {
     const bool is_here = each.tensor.is_cpu() && each.tensor.is_contiguous();
     const auto host = is_here
@@ -174,7 +175,7 @@ void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& 
                           : at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
     const std::span to(static_cast<std::byte*>(host.data_ptr()), host.nbytes());
     if (const auto status = from.read(each.piece, to); !status)
-      throw Failed("data", text(status.error()));
+      throw ClassifiedFailure("data", text(status.error()));
     if (!is_here) each.tensor.copy_(host);
   }
 }

@@ -14,7 +14,7 @@ namespace orch::train {
 
 // A part of the training's state on this rank, by its name in checkpoints.
 struct StateTensor {
-  checkpoint::Piece piece;
+  checkpoint::TensorPiece piece;
   at::Tensor tensor;  // its elements; loading copies into it
   std::size_t parameter = 0;
   bool is_shared = false;  // every rank that has a part of the parameter has all of this
@@ -32,13 +32,13 @@ std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab
 // so that there are hardly more pieces than tensors and ranks. Copies, or, if saved.reads is set,
 // reads the tensors when they are written.
 void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
-                checkpoint::Saved& saved);
-void save_whole(const StateTensor& state, checkpoint::Saved& saved);
+                checkpoint::SavedState& saved);
+void save_whole(const StateTensor& state, checkpoint::SavedState& saved);
 
 // Bytes of weights, gradients and optimizer states, by the estimator's names.
 std::map<std::string, double> state_items(const Parameters& parameters, const Optimizer& optimizer);
 
-// Throws Failed("data") if the checkpoint lacks a tensor or has another shape.
-void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state);
+// Throws ClassifiedFailure("data") if the checkpoint lacks a tensor or has another shape.
+void load_state(const checkpoint::CheckpointReader& from, const std::vector<StateTensor>& state);
 
 }  // namespace orch::train

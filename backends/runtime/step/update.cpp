@@ -24,19 +24,20 @@ Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions op
   optimizer_ = make_optimizer(plan::common_settings.optimizer(run), parameters, options);
 }
 
-StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
+StepResult Update::apply(const StepBatch& batch, const AgreedTotals& agreed) {
   const double scale = loss_scale_.scale(), applied = loss_scale(), norm = agreed.norm / applied;
   if (!std::isfinite(agreed.loss) && scale == 1)
-    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, agreed.loss));
+    throw ClassifiedFailure("nan",
+                            fmt::format("the loss of step {} is {}", batch.step, agreed.loss));
   const StepResult result{agreed.loss, norm, scale, !std::isfinite(norm), agreed.stop};
   if (result.skipped && scale == 1)
-    throw Failed("nan", fmt::format("the gradient of step {} is not finite (loss {})", batch.step,
-                                    result.loss));
+    throw ClassifiedFailure("nan", fmt::format("the gradient of step {} is not finite (loss {})",
+                                               batch.step, result.loss));
   loss_scale_.update(result.skipped);
   if (const double ratio = loss_scale_.scale() / scale; ratio != 1 && on_rescale) on_rescale(ratio);
   if (loss_scale_.is_exhausted())
-    throw Failed("nan",
-                 fmt::format("step {}: gradients overflow at the smallest loss scale", batch.step));
+    throw ClassifiedFailure(
+        "nan", fmt::format("step {}: gradients overflow at the smallest loss scale", batch.step));
   if (result.skipped) return result;
   const double clip = clip_coefficient(result.gradient_norm, training_.clip);
   optimizer_->step(batch.learning_rate, clip / applied, ++updates_);
@@ -44,7 +45,7 @@ StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
   return result;
 }
 
-std::vector<StateTensor> Update::save(checkpoint::Facts& facts) {
+std::vector<StateTensor> Update::save(checkpoint::CheckpointFacts& facts) {
   optimizer_->finish();
   const auto [scale, good, has_overflowed] = loss_scale_.state();
   facts.numbers["loss_scale"] = scale;
@@ -54,12 +55,12 @@ std::vector<StateTensor> Update::save(checkpoint::Facts& facts) {
   return training_state(parameters_, *optimizer_, vocab_);
 }
 
-void Update::load(const checkpoint::Reader& from, Load what) {
+void Update::load(const checkpoint::CheckpointReader& from, LoadScope what) {
   optimizer_->finish();
-  load_state(from, what == Load::all ? training_state(parameters_, *optimizer_, vocab_)
-                                     : weight_state(parameters_, vocab_));
+  load_state(from, what == LoadScope::all ? training_state(parameters_, *optimizer_, vocab_)
+                                          : weight_state(parameters_, vocab_));
   parameters_.copy_masters_to_weights();
-  if (what == Load::weights) return;
+  if (what == LoadScope::weights) return;
   const auto& numbers = from.facts().numbers;
   loss_scale_.restore({numbers.at("loss_scale"),
                        static_cast<std::int64_t>(numbers.at("loss_scale_good_steps")),

@@ -22,14 +22,14 @@ class Update {
   double loss_scale() const { return loss_scale_.scale() / replicas_; }
   Optimizer& optimizer() { return *optimizer_; }
 
-  // Throws Failed("nan") if neither a skipped step nor a smaller scale helps.
-  StepResult apply(const StepBatch& batch, const Agreed& agreed);
+  // Throws ClassifiedFailure("nan") if neither a skipped step nor a smaller scale helps.
+  StepResult apply(const StepBatch& batch, const AgreedTotals& agreed);
   // Called with the ratio by which the loss scale has changed.
   std::function<void(double ratio)> on_rescale;
 
   // All of the training's state on this rank, after the host's update is done.
-  std::vector<StateTensor> save(checkpoint::Facts& facts);
-  void load(const checkpoint::Reader& from, Load what);
+  std::vector<StateTensor> save(checkpoint::CheckpointFacts& facts);
+  void load(const checkpoint::CheckpointReader& from, LoadScope what);
   std::map<std::string, double> memory_items() const {
     return state_items(parameters_, *optimizer_);
   }

@@ -16,7 +16,7 @@ std::vector<std::int64_t> users_of(const ParameterSpec& spec, std::int64_t layer
 
 }  // namespace
 
-WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
+WeightGather::WeightGather(CommGroup& data, const Parameters& parameters, Optimizer& optimizer,
                            const std::vector<BucketRange>& buckets, std::int64_t layers,
                            Profile& profile)
     : data_(data),

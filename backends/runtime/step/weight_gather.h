@@ -15,7 +15,7 @@ namespace orch::train {
 class WeightGather {
  public:
   // All must outlive it. layers: of the model.
-  WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
+  WeightGather(CommGroup& data, const Parameters& parameters, Optimizer& optimizer,
                const std::vector<BucketRange>& buckets, std::int64_t layers, Profile& profile);
 
   void start();  // sends those already updated; the others follow in wait()
@@ -27,13 +27,13 @@ class WeightGather {
   void send_next();
   void wait_for_bucket(std::size_t bucket);
 
-  Group& data_;
+  CommGroup& data_;
   const Parameters& parameters_;
   Optimizer& optimizer_;
   const std::vector<BucketRange>& buckets_;
   Profile& profile_;
   std::map<std::int64_t, std::vector<std::size_t>> buckets_of_;  // by layer
-  std::vector<Pending> pending_;                                 // by bucket; empty: not running
+  std::vector<PendingCollective> pending_;                       // by bucket; empty: not running
   std::size_t left_ = 0;  // number of leading buckets that have not been sent
   std::vector<bool> is_done_;
 };

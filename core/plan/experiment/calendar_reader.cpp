@@ -11,7 +11,7 @@ constexpr double kLeastAvailability = 0.01;
 
 }  // namespace
 
-std::optional<Date> Reader::date(const sol::object& value, const std::string& place) {
+std::optional<Date> ExperimentReader::date(const sol::object& value, const std::string& place) {
   const auto day =
       value.get_type() == sol::type::string ? parse_date(value.as<std::string>()) : std::nullopt;
   if (!day)
@@ -20,7 +20,7 @@ std::optional<Date> Reader::date(const sol::object& value, const std::string& pl
   return day;
 }
 
-void Reader::read_calendar(const sol::object& start, const sol::object& availability) {
+void ExperimentReader::read_calendar(const sol::object& start, const sol::object& availability) {
   if (start.valid()) out_.calendar.start = date(start, "start");
   if (!availability.valid()) return;
   if (availability.get_type() == sol::type::table)
@@ -30,7 +30,8 @@ void Reader::read_calendar(const sol::object& start, const sol::object& availabi
                  "write availability = 0.9 where failures and maintenance take a tenth");
 }
 
-double Reader::read_share(const sol::object& value, const std::string& place, const char* fix) {
+double ExperimentReader::read_share(const sol::object& value, const std::string& place,
+                                    const char* fix) {
   const auto share = plan::number(to_value(value).value_or(plan::Value()));
   if (share && *share >= kLeastAvailability && *share <= 1) return *share;
   error(place,
@@ -41,7 +42,7 @@ double Reader::read_share(const sol::object& value, const std::string& place, co
 
 // { { from = "2027-01-01", nodes = 18 }, { from = "2027-02-15", nodes = 48, share = 0.8 } }.
 // Without a start, the first window gives it.
-void Reader::read_windows(const sol::table& list) {
+void ExperimentReader::read_windows(const sol::table& list) {
   const std::string example = "availability = { { from = \"2027-01-01\", nodes = 18 } }";
   const auto keys = keys_of(list, "availability", errors_);
   if (!keys.fields.empty() || keys.items.empty())
@@ -49,7 +50,7 @@ void Reader::read_windows(const sol::table& list) {
   auto& windows = out_.calendar.windows;
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto place = fmt::format("availability[{}]", i + 1);
-    plan::Window window;
+    plan::TimeWindow window;
     std::optional<Date> from;
     const auto* fix = "write share = 0.8 where failures and maintenance take a fifth";
     read_named(
@@ -66,7 +67,7 @@ void Reader::read_windows(const sol::table& list) {
   if (!out_.calendar.start && !windows.empty()) out_.calendar.start = windows.front().from;
 }
 
-void Reader::read_budget(const sol::object& value) {
+void ExperimentReader::read_budget(const sol::object& value) {
   auto& budget = out_.budget;
   read_named(
       value, "budget", "budget = { gpu_hours = 3e6, deadline_days = 120 }",

@@ -45,9 +45,10 @@ std::optional<std::size_t> position(const std::string& step) {
 }
 
 // Applies one change by following its path through the tables.
-class Setter {
+class ChangeSetter {
  public:
-  Setter(Loader::State& state, Change& change, std::vector<std::string> path, sol::object value)
+  ChangeSetter(Loader::State& state, CommandLineChange& change, std::vector<std::string> path,
+               sol::object value)
       : state_(state), change_(change), path_(std::move(path)), value_(std::move(value)) {}
 
   Status set(sol::table table, std::size_t at, const std::string& place) {
@@ -147,7 +148,7 @@ class Setter {
   }
 
   Loader::State& state_;
-  Change& change_;
+  CommandLineChange& change_;
   std::vector<std::string> path_;
   sol::object value_;
 };
@@ -166,8 +167,9 @@ bool is_below(std::string_view inner, std::string_view outer) {
 
 }  // namespace
 
-Result<Change> apply_change(Loader::State& state, const std::string& text, sol::table& top) {
-  Change change{text, {}};
+Result<CommandLineChange> apply_change(Loader::State& state, const std::string& text,
+                                       sol::table& top) {
+  CommandLineChange change{text, {}};
   const auto equals = text.find('=');
   const auto place = "--set " + printable(text);
   auto path = split(trim(std::string_view(text).substr(0, equals)), '.');
@@ -181,12 +183,13 @@ Result<Change> apply_change(Loader::State& state, const std::string& text, sol::
   const auto value = value_of(state, word, place);
   if (!value) return value.error();
   top = copy_of(top);
-  if (auto status = Setter(state, change, std::move(path), *value).set(top, 0, ""); !status)
+  if (auto status = ChangeSetter(state, change, std::move(path), *value).set(top, 0, ""); !status)
     return status.error();
   return change;
 }
 
-void blame_changes(const std::vector<Change>& changes, const std::string& file, Errors& errors) {
+void blame_changes(const std::vector<CommandLineChange>& changes, const std::string& file,
+                   Errors& errors) {
   Errors out;
   for (auto error : errors) {
     const std::string at(inside(error.place, file));

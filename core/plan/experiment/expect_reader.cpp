@@ -11,7 +11,7 @@ constexpr const char* kExpect = "expect = { tokens_per_second = { value = 68000,
 }  // namespace
 
 // One table of quantities, or a list of them, each for the runs that its `where` chooses.
-void Reader::read_expect(const sol::object& value) {
+void ExperimentReader::read_expect(const sol::object& value) {
   if (!has_table(value, "expect", kExpect)) return;
   const auto keys = keys_of(value.as<sol::table>(), "expect", errors_);
   if (keys.items.empty()) return read_expected(value.as<sol::table>(), "expect");
@@ -25,7 +25,7 @@ void Reader::read_expect(const sol::object& value) {
   }
 }
 
-void Reader::read_expected(const sol::table& table, const std::string& place) {
+void ExperimentReader::read_expected(const sol::table& table, const std::string& place) {
   const auto fields = fields_of(table, place, kExpect, errors_);
   std::string where;
   for (const auto& [name, held] : fields) {
@@ -47,8 +47,8 @@ void Reader::read_expected(const sol::table& table, const std::string& place) {
   }
 }
 
-void Reader::read_expectation(const sol::table& table, const std::string& place,
-                              plan::Expectation expectation) {
+void ExperimentReader::read_expectation(const sol::table& table, const std::string& place,
+                                        plan::Expectation expectation) {
   const auto before = errors_.size();
   read_named(table, place, kExpect,
              {{"value", [&](auto& held, auto& at) { expectation.value = positive(held, at); }},

@@ -12,8 +12,8 @@ constexpr const char* kOwn = "orch";  // our own trainer, named explicitly
 
 }  // namespace
 
-void Reader::read_environment(const sol::object& value, const std::string& place,
-                              plan::Slurm& job) {
+void ExperimentReader::read_environment(const sol::object& value, const std::string& place,
+                                        plan::SlurmSettings& job) {
   if (!has_table(value, place, kEnvironment)) return;
   for (const auto& [name, held] : fields_of(value.as<sol::table>(), place, kEnvironment, errors_)) {
     const auto field_place = place + "." + printable(name);
@@ -32,7 +32,8 @@ void Reader::read_environment(const sol::object& value, const std::string& place
 }
 
 // Reads shell code, verbatim: it is meant to run in a shell.
-void Reader::read_setup(const sol::object& value, const std::string& place, plan::Slurm& job) {
+void ExperimentReader::read_setup(const sol::object& value, const std::string& place,
+                                  plan::SlurmSettings& job) {
   if (!value.valid()) return;
   if (value.get_type() != sol::type::string ||
       value.as<std::string>().find('\0') != std::string::npos)
@@ -41,8 +42,8 @@ void Reader::read_setup(const sol::object& value, const std::string& place, plan
   job.setup = value.as<std::string>();
 }
 
-void Reader::read_args(const sol::object& value, const std::string& place,
-                       plan::AskedStrategy& to) {
+void ExperimentReader::read_args(const sol::object& value, const std::string& place,
+                                 plan::AskedStrategy& to) {
   constexpr const char* example = "args = { \"--name\", \"value\" }";
   if (!has_table(value, place, example)) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
@@ -71,7 +72,7 @@ void Reader::read_args(const sol::object& value, const std::string& place,
   }
 }
 
-void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
+void ExperimentReader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
   const auto get = [&](const char* name) { return table.raw_get<sol::object>(name); };
   read_word("framework", get("framework"), to.place + ".framework", to.framework,
             "megatron-lm@0.12");

@@ -22,9 +22,10 @@ Errors with_hint(Errors errors) {
 
 // Applies the command line's changes to the table that the file returned. If it is not a table, the
 // reader reports that.
-Result<std::vector<Change>> changed(Loader::State& state, const std::vector<std::string>& set,
-                                    sol::object& object) {
-  std::vector<Change> changes;
+Result<std::vector<CommandLineChange>> changed(Loader::State& state,
+                                               const std::vector<std::string>& set,
+                                               sol::object& object) {
+  std::vector<CommandLineChange> changes;
   if (object.get_type() != sol::type::table) return changes;
   auto top = object.as<sol::table>();
   Errors errors;
@@ -45,7 +46,7 @@ Result<std::string> read_stdin() {
 }
 
 // Presets have exactly one value per size.
-plan::Value only_value(const plan::Space& space, std::string_view field) {
+plan::Value only_value(const plan::SweepSpace& space, std::string_view field) {
   for (const auto& axis : space.axes)
     if (axis.fields.front() == field) return axis.points.front().front();
   return {};
@@ -66,7 +67,7 @@ void Loader::look_for_models(std::vector<fs::path> models_files) {
 
 fs::path Loader::preset_file(const std::string& name) const { return state_->preset_file(name); }
 
-Result<plan::Experiment> Loader::load(const Source& source) {
+Result<plan::Experiment> Loader::load(const ExperimentSource& source) {
   const auto text = source.is_stdin() ? read_stdin() : read_file(source.file);
   if (!text) return text.error();
   return parse(*text, source.name(), source.set);
@@ -83,7 +84,7 @@ Result<plan::Experiment> Loader::parse(const std::string& text, const std::strin
   auto object = *returned;
   const auto changes = changed(*state_, set, object);
   if (!changes) return changes.error();
-  auto experiment = Reader(*state_, file).read(object);
+  auto experiment = ExperimentReader(*state_, file).read(object);
   if (experiment) {
     experiment->includes = includes.files();
     experiment->set = set;
@@ -96,7 +97,7 @@ Result<plan::Experiment> Loader::parse(const std::string& text, const std::strin
 
 Result<std::vector<plan::Model>> Loader::presets() {
   if (const auto ready = state_->prepare(); !ready) return ready.error();
-  Reader reader(*state_, "models.lua");
+  ExperimentReader reader(*state_, "models.lua");
   std::vector<plan::Model> models;
   for (const auto& [name, table] : state_->presets()) {
     const auto asked = reader.read_model(table, name);

@@ -14,12 +14,12 @@ namespace orch::experiment {
 
 // An experiment as a user names it: its file, or "-" for stdin, and the changes to apply to its
 // table before it is read ("hardware.nodes=40", state.h).
-struct Source {
-  Source(fs::path path, std::vector<std::string> changes = {})
+struct ExperimentSource {
+  ExperimentSource(fs::path path, std::vector<std::string> changes = {})
       : file(std::move(path)), set(std::move(changes)) {}
-  Source(const std::string& path, std::vector<std::string> changes = {})
-      : Source(fs::path(path), std::move(changes)) {}
-  Source(const char* path) : Source(fs::path(path)) {}
+  ExperimentSource(const std::string& path, std::vector<std::string> changes = {})
+      : ExperimentSource(fs::path(path), std::move(changes)) {}
+  ExperimentSource(const char* path) : ExperimentSource(fs::path(path)) {}
 
   // The name for messages.
   std::string name() const { return is_stdin() ? "<stdin>" : file.string(); }
@@ -45,7 +45,7 @@ class Loader {
   // Replaces the files of presets.
   void look_for_models(std::vector<fs::path> models_files);
 
-  Result<plan::Experiment> load(const Source& source);
+  Result<plan::Experiment> load(const ExperimentSource& source);
   Result<plan::Experiment> parse(const std::string& text, const std::string& file,
                                  const std::vector<std::string>& set = {});
 

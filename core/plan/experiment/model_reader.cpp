@@ -12,7 +12,7 @@ constexpr const char* kExpertParallel = "expert_parallel";
 
 }  // namespace
 
-plan::AskedModel Reader::read_model(const sol::object& value, const std::string& place) {
+plan::AskedModel ExperimentReader::read_model(const sol::object& value, const std::string& place) {
   plan::AskedModel model;
   sol::table table;
   if (value.get_type() == sol::type::string) {
@@ -62,7 +62,7 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
   return model;
 }
 
-void Reader::read_models(const sol::object& value) {
+void ExperimentReader::read_models(const sol::object& value) {
   if (!value.valid())
     return error("model", "missing", "write model = gpt{ ... } or model = \"bloom-7b\"");
   if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) {

@@ -11,7 +11,7 @@
 namespace orch::experiment {
 namespace {
 
-using plan::Section;
+using plan::FieldSection;
 
 const std::vector<std::string> kTop{
     "name",     "doc",         "model", "hardware", "batch", "strategies",   "budget",
@@ -32,12 +32,12 @@ constexpr double kMostRepeats = 1000;
 
 }  // namespace
 
-Reader::Reader(Loader::State& state, std::string file)
+ExperimentReader::ExperimentReader(Loader::State& state, std::string file)
     : state_(state), file_(std::move(file)), spaces_(state, errors_, file_) {
   out_.file = file_;
 }
 
-Result<plan::Experiment> Reader::read(const sol::object& returned) {
+Result<plan::Experiment> ExperimentReader::read(const sol::object& returned) {
   const auto kind = tag_of(returned).kind;
   if (returned.get_type() != sol::type::table || (!kind.empty() && kind != "experiment"))
     return Error{file_, fmt::format("returns {} instead of an experiment", type_name(returned)),
@@ -48,7 +48,7 @@ Result<plan::Experiment> Reader::read(const sol::object& returned) {
   return std::move(out_);
 }
 
-void Reader::read_top(const sol::table& top) {
+void ExperimentReader::read_top(const sol::table& top) {
   for (const auto& [name, value] : fields_of(top, "experiment", "name = value", errors_))
     if (!contains(kTop, name)) error(printable(name), "no such field", advice(name));
 
@@ -72,7 +72,7 @@ void Reader::read_top(const sol::table& top) {
   auto amounts = state_.sandbox().state().create_table();
   for (const char* name : {"tokens", "steps"})
     if (const auto value = get(name); value.valid()) amounts[name] = value;
-  auto space = spaces_.read(amounts, {{Section::top}, nullptr, {}}, "");
+  auto space = spaces_.read(amounts, {{FieldSection::top}, nullptr, {}}, "");
   std::move(space.axes.begin(), space.axes.end(), std::back_inserter(out_.batch.axes));
   std::move(space.derived.begin(), space.derived.end(), std::back_inserter(out_.batch.derived));
   read_strategies(get("strategies"));
@@ -84,7 +84,7 @@ void Reader::read_top(const sol::table& top) {
 }
 
 // The advice for a field that stands at the top but belongs into a section.
-std::string Reader::advice(const std::string& name) const {
+std::string ExperimentReader::advice(const std::string& name) const {
   if (const auto advice = section_advice(name); !advice.empty()) return advice;
   const std::pair<const char*, std::vector<std::string>> sections[] = {
       {"hardware", kJob},
@@ -100,7 +100,7 @@ std::string Reader::advice(const std::string& name) const {
   return suggestion(name, kTop);
 }
 
-void Reader::read_name(const sol::object& value) {
+void ExperimentReader::read_name(const sol::object& value) {
   if (!value.valid()) {
     out_.name = fs::path(file_).stem().string();
     if (!is_plain_name(out_.name)) error("name", "missing", "write name = \"my-experiment\"");
@@ -120,8 +120,8 @@ void Reader::read_name(const sol::object& value) {
   out_.name = name;
 }
 
-void Reader::read_word(const char* name, const sol::object& value, const std::string& place,
-                       std::string& to, const char* example) {
+void ExperimentReader::read_word(const char* name, const sol::object& value,
+                                 const std::string& place, std::string& to, const char* example) {
   if (!value.valid()) return;
   if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
     to = value.as<std::string>();
@@ -130,7 +130,7 @@ void Reader::read_word(const char* name, const sol::object& value, const std::st
           fmt::format("write {} = \"{}\"", name, example));
 }
 
-void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) {
+void ExperimentReader::read_trainer(const sol::object& trainer, const sol::object& stack) {
   read_word("trainer", trainer, "trainer", out_.trainer);
   read_word("stack", stack, "stack", out_.stack);
   const auto& program = out_.trainer;
@@ -143,20 +143,20 @@ void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) 
     error("trainer", "holds a line break or a NUL character", "rename the program");
 }
 
-bool Reader::is_table(const sol::object& value, const std::string& place,
-                      const std::string& example) {
+bool ExperimentReader::is_table(const sol::object& value, const std::string& place,
+                                const std::string& example) {
   if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) return true;
   error(place, value.valid() ? fmt::format("{} is not a table", type_name(value)) : "missing",
         "write " + example);
   return false;
 }
 
-void Reader::read_hardware(const sol::object& value) {
+void ExperimentReader::read_hardware(const sol::object& value) {
   if (!is_table(value, "hardware", "hardware = { cluster = \"jean-zay\", gpus = 384 }")) return;
   auto others = kJob;
   others.insert(others.end(), {"environment", "options", "setup", "spare_nodes"});
   const auto table = value.as<sol::table>();
-  out_.hardware = spaces_.read(table, {{Section::hardware}, nullptr, others}, "hardware");
+  out_.hardware = spaces_.read(table, {{FieldSection::hardware}, nullptr, others}, "hardware");
   for (const auto& name : kJob)
     if (const auto given = table.raw_get<sol::object>(name); given.valid())
       out_.job.*std::ranges::find(plan::kSlurmWords, name, &plan::SlurmWord::name)->at =
@@ -168,7 +168,7 @@ void Reader::read_hardware(const sol::object& value) {
   read_options(table.raw_get<sol::object>("options"), "hardware.options");
 }
 
-std::string Reader::read_job_word(std::string_view name, const sol::object& value) {
+std::string ExperimentReader::read_job_word(std::string_view name, const sol::object& value) {
   const auto place = fmt::format("hardware.{}", name);
   if (value.get_type() != sol::type::string) {
     error(place, fmt::format("{} is not a string", type_name(value)), "write it in quotes");
@@ -179,7 +179,7 @@ std::string Reader::read_job_word(std::string_view name, const sol::object& valu
   return text;
 }
 
-void Reader::read_options(const sol::object& value, const std::string& place) {
+void ExperimentReader::read_options(const sol::object& value, const std::string& place) {
   if (!has_table(value, place, "options = { \"--exclusive\" }")) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
   for (const auto& [name, held] : keys.fields)
@@ -199,14 +199,14 @@ void Reader::read_options(const sol::object& value, const std::string& place) {
   }
 }
 
-void Reader::read_batch(const sol::object& value) {
+void ExperimentReader::read_batch(const sol::object& value) {
   if (!has_table(value, "batch", "batch = { global_batch = 2048 }")) return;
   const auto table = value.as<sol::table>();
-  out_.batch = spaces_.read(table, {{Section::batch}, nullptr, {"rampup"}}, "batch");
+  out_.batch = spaces_.read(table, {{FieldSection::batch}, nullptr, {"rampup"}}, "batch");
   read_rampup(table.raw_get<sol::object>("rampup"), "batch.rampup");
 }
 
-void Reader::read_rampup(const sol::object& value, const std::string& place) {
+void ExperimentReader::read_rampup(const sol::object& value, const std::string& place) {
   const std::string example = "rampup = { start = 192, step = 16, samples = 9765625 }";
   plan::RampUp rampup;
   const auto samples = [&](std::int64_t& to) {
@@ -232,7 +232,7 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
   out_.rampup = rampup;
 }
 
-void Reader::read_strategies(const sol::object& value) {
+void ExperimentReader::read_strategies(const sol::object& value) {
   if (tag_of(value).kind == "strategy") return read_strategy(value, "strategies");
   if (!is_table(value, "strategies", "strategies = { megatron{ ... }, fsdp{ ... } }")) return;
   const auto keys = keys_of(value.as<sol::table>(), "strategies", errors_);
@@ -245,7 +245,7 @@ void Reader::read_strategies(const sol::object& value) {
     read_strategy(keys.items[i], fmt::format("strategies[{}]", i + 1));
 }
 
-void Reader::read_strategy(const sol::object& value, const std::string& place) {
+void ExperimentReader::read_strategy(const sol::object& value, const std::string& place) {
   const auto tag = tag_of(value);
   std::vector<std::string> names;
   plan::StrategyPtr strategy;
@@ -259,8 +259,9 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   const auto full_place = fmt::format("{}: {}", tag.place, place + "." + tag.name);
   auto others = kFramework;
   others.emplace_back("stack");
-  auto space = spaces_.read(value.as<sol::table>(),
-                            {{Section::batch, Section::hardware}, strategy, others}, full_place);
+  auto space =
+      spaces_.read(value.as<sol::table>(),
+                   {{FieldSection::batch, FieldSection::hardware}, strategy, others}, full_place);
   for (const auto& param : strategy->params)
     if (!plan::is_given(param.default_value) && !mentions(value.as<sol::table>(), param.name))
       error(full_place, fmt::format("{} must be given", param.name), param.doc);
@@ -271,8 +272,8 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   out_.strategies.push_back(std::move(asked));
 }
 
-bool Reader::read_named(const sol::object& value, const std::string& place,
-                        const std::string& example, const std::vector<Named>& known) {
+bool ExperimentReader::read_named(const sol::object& value, const std::string& place,
+                                  const std::string& example, const std::vector<Named>& known) {
   if (!has_table(value, place, example)) return false;
   const auto table = value.as<sol::table>();
   const auto names = all_names(known);
@@ -290,7 +291,7 @@ bool Reader::read_named(const sol::object& value, const std::string& place,
   return true;
 }
 
-double Reader::positive(const sol::object& value, const std::string& place) {
+double ExperimentReader::positive(const sol::object& value, const std::string& place) {
   const auto number = plan::number(to_value(value).value_or(plan::Value()));
   if (number && *number > 0 && *number < 1e18) return *number;
   error(place, fmt::format("{} is not a positive number", shown(value)),
@@ -298,15 +299,15 @@ double Reader::positive(const sol::object& value, const std::string& place) {
   return 0;
 }
 
-bool Reader::flag(const char* name, const sol::object& value, const std::string& place) {
+bool ExperimentReader::flag(const char* name, const sol::object& value, const std::string& place) {
   if (value.get_type() == sol::type::boolean) return value.as<bool>();
   error(place, fmt::format("{} is not true or false", shown(value)),
         fmt::format("write {} = true", name));
   return false;
 }
 
-std::int64_t Reader::whole(const sol::object& value, const std::string& place, double min,
-                           double max) {
+std::int64_t ExperimentReader::whole(const sol::object& value, const std::string& place, double min,
+                                     double max) {
   const plan::Param param = plan::Integer{"", "", {}, {min, max}};
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain)) {
@@ -318,7 +319,7 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
   return errors_.add(conformed) ? std::get<std::int64_t>(*conformed) : 0;
 }
 
-void Reader::read_constraints(const sol::object& value) {
+void ExperimentReader::read_constraints(const sol::object& value) {
   if (!has_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }"))
     return;
   const auto keys = keys_of(value.as<sol::table>(), "constraints", errors_);

@@ -12,9 +12,9 @@ namespace orch::experiment {
 
 // Turns the table that an experiment file returned into a plan::Experiment, with every mistake in
 // it reported at once.
-class Reader {
+class ExperimentReader {
  public:
-  Reader(Loader::State& state, std::string file);
+  ExperimentReader(Loader::State& state, std::string file);
 
   Result<plan::Experiment> read(const sol::object& returned);
 
@@ -31,8 +31,9 @@ class Reader {
   void read_models(const sol::object& value);
   void read_hardware(const sol::object& value);
   std::string read_job_word(std::string_view name, const sol::object& value);
-  void read_environment(const sol::object& value, const std::string& place, plan::Slurm& job);
-  void read_setup(const sol::object& value, const std::string& place, plan::Slurm& job);
+  void read_environment(const sol::object& value, const std::string& place,
+                        plan::SlurmSettings& job);
+  void read_setup(const sol::object& value, const std::string& place, plan::SlurmSettings& job);
   void read_framework(const sol::table& table, plan::AskedStrategy& to);
   void read_args(const sol::object& value, const std::string& place, plan::AskedStrategy& to);
   void read_options(const sol::object& value, const std::string& place);

@@ -31,7 +31,7 @@ std::optional<double> parse_size(std::string_view text) {
 
 }  // namespace
 
-double Reader::read_size(const sol::object& value, const std::string& place) {
+double ExperimentReader::read_size(const sol::object& value, const std::string& place) {
   std::optional<double> size;
   if (value.get_type() == sol::type::string)
     size = parse_size(value.as<std::string>());
@@ -45,8 +45,8 @@ double Reader::read_size(const sol::object& value, const std::string& place) {
 
 // Reads a number, a list, or { from = 60, to = 110, step = 2 }. Ranges have named fields, because {
 // 60, 110 } is a list of two values everywhere in an experiment.
-std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std::string& place,
-                                             double max) {
+std::vector<std::int64_t> ExperimentReader::read_sizes(const sol::object& value,
+                                                       const std::string& place, double max) {
   if (value.get_type() != sol::type::table) return {whole(value, place, 1, max)};
   const auto before = errors_.size();
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
@@ -77,7 +77,7 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
   return sizes;
 }
 
-void Reader::read_search(const sol::object& value) {
+void ExperimentReader::read_search(const sol::object& value) {
   plan::Shapes shapes;
   const bool given = read_named(
       value, "search", kExample,

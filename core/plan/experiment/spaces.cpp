@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestList = 100'000;
 
-void append_row(plan::Axis& axis, std::vector<std::pair<std::string, plan::Value>> row) {
+void append_row(plan::SweepAxis& axis, std::vector<std::pair<std::string, plan::Value>> row) {
   std::vector<plan::Value> point(axis.fields.size());
   for (auto& [field, value] : row) {
     auto found = std::find(axis.fields.begin(), axis.fields.end(), field);
@@ -33,8 +33,8 @@ std::string below(const std::string& place, const std::string& field) {
 
 }  // namespace
 
-Keys keys_of(const sol::table& table, const std::string& place, Errors& errors) {
-  Keys keys;
+AllowedKeys keys_of(const sol::table& table, const std::string& place, Errors& errors) {
+  AllowedKeys keys;
   const auto length = table.size();
   if (length > kLongestList) {
     errors.push_back({place, fmt::format("a list of {} values", length),
@@ -77,12 +77,13 @@ bool mentions(const sol::table& table, const std::string& field) {
 }
 
 std::string section_advice(const std::string& name) {
-  using plan::Section;
-  if (contains(plan::fields_of(Section::model), name))
+  using plan::FieldSection;
+  if (contains(plan::fields_of(FieldSection::model), name))
     return fmt::format("it is a size of the model: model = preset(\"gpt-13b\", {{ {} = ... }})",
                        name);
-  if (contains(plan::fields_of(Section::hardware), name)) return "it belongs in hardware = { ... }";
-  if (contains(plan::fields_of(Section::batch), name)) return "it belongs in batch = { ... }";
+  if (contains(plan::fields_of(FieldSection::hardware), name))
+    return "it belongs in hardware = { ... }";
+  if (contains(plan::fields_of(FieldSection::batch), name)) return "it belongs in batch = { ... }";
   return "";
 }
 
@@ -119,9 +120,9 @@ Result<plan::Value> SpaceReader::conform(const std::string& name, const plan::Va
                        place);
 }
 
-plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
-                              const std::string& place) {
-  plan::Space space;
+plan::SweepSpace SpaceReader::read(const sol::table& table, const Allowed& allowed,
+                                   const std::string& place) {
+  plan::SweepSpace space;
   const auto keys = keys_of(table, place, errors_);
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto item_place = fmt::format("{}[{}]", place, i + 1);
@@ -144,7 +145,7 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
 
 // Reports a field given twice: in zip{} and beside it, or as powersgd_rank and powersgd{ rank }.
 // One of them would silently win.
-void SpaceReader::check_repeats(const plan::Space& space, const std::string& place) {
+void SpaceReader::check_repeats(const plan::SweepSpace& space, const std::string& place) {
   std::set<std::string> seen;
   const auto see = [&](const std::string& field) {
     if (!seen.insert(field).second)
@@ -156,7 +157,8 @@ void SpaceReader::check_repeats(const plan::Space& space, const std::string& pla
 }
 
 void SpaceReader::read_field(const std::string& name, const sol::object& value,
-                             const Allowed& allowed, const std::string& place, plan::Space& space) {
+                             const Allowed& allowed, const std::string& place,
+                             plan::SweepSpace& space) {
   if (value.get_type() == sol::type::function) {
     const sol::reference function = value;
     const auto where = in_file(file_, place);
@@ -175,14 +177,15 @@ void SpaceReader::read_field(const std::string& name, const sol::object& value,
          where});
     return;
   }
-  plan::Axis axis;
+  plan::SweepAxis axis;
   axis.fields.push_back(name);
   read_points(name, value, allowed, place, axis);
   if (!axis.points.empty()) space.axes.push_back(std::move(axis));
 }
 
 void SpaceReader::read_points(const std::string& name, const sol::object& value,
-                              const Allowed& allowed, const std::string& place, plan::Axis& axis) {
+                              const Allowed& allowed, const std::string& place,
+                              plan::SweepAxis& axis) {
   const auto tag = tag_of(value);
   if (tag.kind == "choice") return read_choice(name, value.as<sol::table>(), allowed, place, axis);
   if (value.get_type() != sol::type::table || !tag.kind.empty())
@@ -205,7 +208,8 @@ void SpaceReader::read_points(const std::string& name, const sol::object& value,
 }
 
 void SpaceReader::read_plain(const std::string& name, const sol::object& value,
-                             const Allowed& allowed, const std::string& place, plan::Axis& axis) {
+                             const Allowed& allowed, const std::string& place,
+                             plan::SweepAxis& axis) {
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain))
     return error(place, fmt::format("{} is not a value", type_name(value)),
@@ -216,7 +220,8 @@ void SpaceReader::read_plain(const std::string& name, const sol::object& value,
 
 // compression = powersgd{ rank = { 1, 4 } }: the choice, and its own parameters beside it.
 void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
-                              const Allowed& allowed, const std::string& place, plan::Axis& axis) {
+                              const Allowed& allowed, const std::string& place,
+                              plan::SweepAxis& axis) {
   const auto tag = tag_of(choice);
   const auto valid = conform(name, plan::Value(tag.name), allowed, place);
   if (!errors_.add(valid)) return;
@@ -235,7 +240,7 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
       error(field_place, fmt::format("{} has no such field", tag.name), suggestion(field, fields));
       continue;
     }
-    plan::Axis inner;
+    plan::SweepAxis inner;
     const auto full_name = tag.name + "_" + field;
     inner.fields.push_back(full_name);
     read_points(full_name, value, allowed, field_place, inner);
@@ -258,9 +263,9 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
 // zip{ tensor_parallel = {4, 8}, pipeline_parallel = {12, 6} }: the lists are combined element by
 // element.
 void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const std::string& place,
-                           plan::Space& space) {
-  plan::Axis axis;
-  std::vector<plan::Axis> lists;
+                           plan::SweepSpace& space) {
+  plan::SweepAxis axis;
+  std::vector<plan::SweepAxis> lists;
   const auto before = errors_.size();
   const std::string example = "zip{ tensor_parallel = { 4, 8 }, pipeline_parallel = { 12, 6 } }";
   for (const auto& [name, value] : fields_of(zip, place, example, errors_)) {

@@ -18,27 +18,27 @@ class SpaceReader {
 
   // The names that are allowed in the table; with a strategy, its parameters too.
   struct Allowed {
-    std::vector<plan::Section> sections;
+    std::vector<plan::FieldSection> sections;
     plan::StrategyPtr strategy;            // may be null
     std::vector<std::string> others;       // fields that others read
     const plan::Family* family = nullptr;  // also its open sizes may be given
   };
   // The place may be empty for the experiment itself.
-  plan::Space read(const sol::table& table, const Allowed& allowed, const std::string& place);
+  plan::SweepSpace read(const sol::table& table, const Allowed& allowed, const std::string& place);
 
  private:
   void read_field(const std::string& name, const sol::object& value, const Allowed& allowed,
-                  const std::string& place, plan::Space& space);
+                  const std::string& place, plan::SweepSpace& space);
   void read_zip(const sol::table& zip, const Allowed& allowed, const std::string& place,
-                plan::Space& space);
+                plan::SweepSpace& space);
   // Rows of values for the fields of the axis; a choice with parameters adds fields.
   void read_points(const std::string& name, const sol::object& value, const Allowed& allowed,
-                   const std::string& place, plan::Axis& axis);
+                   const std::string& place, plan::SweepAxis& axis);
   void read_choice(const std::string& name, const sol::table& choice, const Allowed& allowed,
-                   const std::string& place, plan::Axis& axis);
+                   const std::string& place, plan::SweepAxis& axis);
   void read_plain(const std::string& name, const sol::object& value, const Allowed& allowed,
-                  const std::string& place, plan::Axis& axis);
-  void check_repeats(const plan::Space& space, const std::string& place);
+                  const std::string& place, plan::SweepAxis& axis);
+  void check_repeats(const plan::SweepSpace& space, const std::string& place);
   std::vector<std::string> names(const Allowed& allowed) const;
   // A name that the table does not have.
   void refuse(const std::string& name, const Allowed& allowed, const std::string& place);
@@ -57,11 +57,11 @@ class SpaceReader {
 std::string section_advice(const std::string& name);
 
 // The keys of a table in a fixed order: 1, 2, … then strings; any other key is an error.
-struct Keys {
+struct AllowedKeys {
   std::vector<sol::object> items;                           // the list part
   std::vector<std::pair<std::string, sol::object>> fields;  // by name
 };
-Keys keys_of(const sol::table& table, const std::string& place, Errors& errors);
+AllowedKeys keys_of(const sol::table& table, const std::string& place, Errors& errors);
 
 // The named fields of a table in which every entry needs a name; `example` shows how to write one.
 std::vector<std::pair<std::string, sol::object>> fields_of(const sol::table& table,

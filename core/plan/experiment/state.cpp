@@ -20,7 +20,7 @@ bool is_text(const sol::object& object) { return object.get_type() == sol::type:
 
 }  // namespace
 
-void set_tag(sol::table table, const Tag& tag) {
+void set_tag(sol::table table, const ConstructorTag& tag) {
   sol::state_view lua(table.lua_state());
   auto metatable = lua.create_table();
   metatable["orch_kind"] = tag.kind;
@@ -29,7 +29,7 @@ void set_tag(sol::table table, const Tag& tag) {
   table[sol::metatable_key] = metatable;
 }
 
-Tag tag_of(const sol::object& object) {
+ConstructorTag tag_of(const sol::object& object) {
   if (object.get_type() != sol::type::table) return {};
   const sol::optional<sol::table> metatable = object.as<sol::table>()[sol::metatable_key];
   if (!metatable) return {};

@@ -14,14 +14,14 @@ namespace orch::experiment {
 
 // The constructor call that made a table: its kind (model, strategy, choice, zip, experiment), its
 // name, and its place. Kept in the table's metatable, so the table itself stays as written.
-struct Tag {
+struct ConstructorTag {
   std::string kind;
   std::string name;
   std::string place;  // "200b.lua:14"
 };
 
-void set_tag(sol::table table, const Tag& tag);
-Tag tag_of(const sol::object& object);  // kind is empty for values without constructor
+void set_tag(sol::table table, const ConstructorTag& tag);
+ConstructorTag tag_of(const sol::object& object);  // kind is empty for values without constructor
 
 // A copy of the table with its tag: two uses of one preset or table must not share their changes.
 sol::table copy_of(const sol::table& from);
@@ -113,15 +113,17 @@ std::string shown(const sol::object& value);
 // "hardware.nodes=16,32": a change of an experiment's table by the command line, before it is read.
 // The path consists of field names, or positions and strategy names for lists; the value is written
 // as in Lua, but a bare word is a string, and several values with commas are a list.
-struct Change {
+struct CommandLineChange {
   std::string text;                 // as given
   std::vector<std::string> places;  // where the reader will meet it: "strategies[1].fsdp.prefetch"
 };
 
 // Changes the table; tables that are shared are copied first.
-Result<Change> apply_change(Loader::State& state, const std::string& text, sol::table& top);
+Result<CommandLineChange> apply_change(Loader::State& state, const std::string& text,
+                                       sol::table& top);
 
 // Errors about a value that a change set get the change as their place.
-void blame_changes(const std::vector<Change>& changes, const std::string& file, Errors& errors);
+void blame_changes(const std::vector<CommandLineChange>& changes, const std::string& file,
+                   Errors& errors);
 
 }  // namespace orch::experiment

@@ -14,11 +14,11 @@ constexpr std::size_t kMostTrainings = 100'000;
 }  // namespace
 
 // The value, or those of a list.
-std::vector<plan::Value> Reader::training_values(const plan::TrainingField& field,
-                                                 const sol::object& held,
-                                                 const std::string& place) {
+std::vector<plan::Value> ExperimentReader::training_values(const plan::TrainingField& field,
+                                                           const sol::object& held,
+                                                           const std::string& place) {
   const bool is_list = held.get_type() == sol::type::table && tag_of(held).kind.empty();
-  Keys keys;
+  AllowedKeys keys;
   if (is_list)
     keys = keys_of(held.as<sol::table>(), place, errors_);
   else
@@ -42,7 +42,7 @@ std::vector<plan::Value> Reader::training_values(const plan::TrainingField& fiel
   return values;
 }
 
-void Reader::read_training(const sol::object& value) {
+void ExperimentReader::read_training(const sol::object& value) {
   if (!has_table(value, "training", kTrainingExample)) return;
   const auto before = errors_.size();
   std::set<std::string> given;

@@ -11,20 +11,20 @@
 namespace orch::hardware {
 namespace {
 
-const Kind kEra{Unit::none, 0.1, 10, "a factor", "0.1 to 10", "1.05", ""};
+const ConstantKind kEra{Unit::none, 0.1, 10, "a factor", "0.1 to 10", "1.05", ""};
 
-const Kind& kind_of(std::string_view name) {
+const ConstantKind& kind_of(std::string_view name) {
   for (const auto& field : kEfficiencyFields)
     if (field.key == name) return *field.kind;
   if (plan::is_time(name)) return kLatency;
   return name == "context_memory" ? kSmallMemory : kShare;
 }
 
-std::vector<plan::Era> read_eras(const Field& field) {
-  std::vector<plan::Era> eras;
-  for (const auto& item : field.list().value_or(std::vector<Field>{})) {
+std::vector<plan::SoftwareEra> read_eras(const YamlField& field) {
+  std::vector<plan::SoftwareEra> eras;
+  for (const auto& item : field.list().value_or(std::vector<YamlField>{})) {
     const Map map(item, {"until", "time"});
-    plan::Era era;
+    plan::SoftwareEra era;
     if (const auto* until = map.require("until", "\"2022-02-25\"")) {
       era.until = until->text().value_or("");
       const auto* before = eras.empty() ? nullptr : &eras.back();
@@ -41,8 +41,8 @@ std::vector<plan::Era> read_eras(const Field& field) {
   return eras;
 }
 
-plan::Seen::Span read_span(const Field& field) {
-  const auto ends = field.list().value_or(std::vector<Field>{});
+plan::SeenRanges::Span read_span(const YamlField& field) {
+  const auto ends = field.list().value_or(std::vector<YamlField>{});
   std::vector<double> numbers;
   for (const auto& end : ends)
     if (const auto number = parse_quantity(end.text().value_or(""), Unit::none))
@@ -53,7 +53,7 @@ plan::Seen::Span read_span(const Field& field) {
   return {};
 }
 
-plan::Calibration read_constants_of(const Field& field) {
+plan::Calibration read_constants_of(const YamlField& field) {
   auto known = all_names(plan::all_tunables());
   known.insert(known.end(), {"eras", "seen"});
   const Map map(field, known);
@@ -65,16 +65,16 @@ plan::Calibration read_constants_of(const Field& field) {
   return calibration;
 }
 
-plan::Seen::Settings read_settings(const Field& field) {
-  plan::Seen::Settings out;
+plan::SeenRanges::Settings read_settings(const YamlField& field) {
+  plan::SeenRanges::Settings out;
   const Map said(field);
   for (const auto& [name, values] : said.entries()) out[name] = values.texts();
   return out;
 }
 
-plan::Seen::Sizes read_sizes(const Field& field) {
+plan::SeenRanges::Sizes read_sizes(const YamlField& field) {
   const Map map(field, {"gpus", "params"});
-  plan::Seen::Sizes out;
+  plan::SeenRanges::Sizes out;
   if (const auto* gpus = map.require("gpus", "[8, 64]")) out.gpus = read_span(*gpus);
   if (const auto* params = map.require("params", "[7e9, 13e9]")) out.params = read_span(*params);
   return out;
@@ -82,12 +82,12 @@ plan::Seen::Sizes read_sizes(const Field& field) {
 
 }  // namespace
 
-plan::Seen read_seen(const Field& field) {
+plan::SeenRanges read_seen(const YamlField& field) {
   std::vector<std::string> known{"rows"};
   for (const auto& span : plan::kSeenSpans) known.emplace_back(span.name);
   known.insert(known.end(), {"stacks", "devices", "machines", "settings", "of_stack"});
   const Map map(field, known);
-  plan::Seen seen;
+  plan::SeenRanges seen;
   if (const auto* rows = map.require("rows", "99"))
     seen.rows = rows->integer(0, 1'000'000'000).value_or(0);
   for (const auto& [name, at] : plan::kSeenSpans)
@@ -107,7 +107,7 @@ plan::Seen read_seen(const Field& field) {
   return seen;
 }
 
-void read_calibration(const Field* field, plan::Partition& partition) {
+void read_calibration(const YamlField* field, plan::Partition& partition) {
   auto calibration = std::exchange(partition.calibration, std::nullopt);
   if (field) calibration = read_constants_of(*field);
   if (!calibration) return;

@@ -21,7 +21,7 @@ bool Catalog::reads_as(const Catalog& other) const {
          stacks_files_ == other.stacks_files_;
 }
 
-Catalog::Found Catalog::find(std::string_view name) {
+Catalog::FoundCluster Catalog::find(std::string_view name) {
   if (const auto known = clusters_.find(name); known != clusters_.end()) return known->second;
   const auto folder = folder_of(name);
   if (!folder) return unknown(name);
@@ -48,7 +48,7 @@ Result<StackCatalog> Catalog::stacks() {
   return *stacks_;
 }
 
-Catalog::Found Catalog::load(const std::string& name, std::size_t folder) {
+Catalog::FoundCluster Catalog::load(const std::string& name, std::size_t folder) {
   const auto file = folders_[folder] / (name + ".yaml");
   const auto text = read_yaml_file(file);
   if (!text) return text.error();
@@ -77,8 +77,8 @@ Result<plan::Cluster> Catalog::parse(const std::string& text, const std::string&
 
 // A cluster that is like its own name refers to a cluster of a later folder: jean-zay with another
 // account.
-Catalog::Found Catalog::base_of(const std::string& name, std::size_t folder,
-                                const std::string& wanted) {
+Catalog::FoundCluster Catalog::base_of(const std::string& name, std::size_t folder,
+                                       const std::string& wanted) {
   const auto found = folder_of(wanted, wanted == name ? folder + 1 : 0);
   if (!found && wanted == name)
     return Error{"", fmt::format("'{}' is like itself", printable(name)),

@@ -15,23 +15,23 @@ namespace orch::hardware {
 namespace {
 
 // A field that is required, unless the cluster is like another one.
-struct Asked {
+struct RequiredField {
   const Map& map;
   bool required;
-  const Field* find(std::string_view key, std::string_view example) const {
+  const YamlField* find(std::string_view key, std::string_view example) const {
     return required ? map.require(key, example) : map.find(key);
   }
   Presence presence() const { return required ? Presence::as_required : Presence::all_optional; }
 };
 
-void read_link(const Asked& asked, std::string_view key, plan::Link& link) {
+void read_link(const RequiredField& asked, std::string_view key, plan::Link& link) {
   if (const auto* field = asked.find(key, "{ bandwidth: …, latency: …, efficiency: … }"))
     read_constants(Map(*field, keys(kLinkFields)), kLinkFields, asked.presence(), link);
 }
 
 // If the GPU differs from that of the partition it is like, none of that partition's GPU values are
 // kept.
-void read_gpu(const Asked& asked, const GpuCatalog& gpus, plan::Partition& partition) {
+void read_gpu(const RequiredField& asked, const GpuCatalog& gpus, plan::Partition& partition) {
   const auto* field = asked.find("gpu", "a name from gpus.yaml");
   const auto name = field ? field->text() : std::nullopt;
   if (!name || *name == partition.gpu.name) return;
@@ -86,7 +86,7 @@ const plan::Partition* base_of(const Map& map, const std::string& name, const pl
   return found;
 }
 
-void read_domain(const Field& field, plan::Partition& partition) {
+void read_domain(const YamlField& field, plan::Partition& partition) {
   partition.gpus_per_domain = field.integer(0, 1'000'000).value_or(0);
   const auto node = std::max<std::int64_t>(1, partition.gpus_per_node);
   if (partition.gpus_per_domain % node != 0)
@@ -97,7 +97,7 @@ void read_domain(const Field& field, plan::Partition& partition) {
             round_up(partition.gpus_per_domain, node)));
 }
 
-plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
+plan::Partition read_partition(const YamlField& field, const GpuCatalog& gpus,
                                const plan::Cluster* like) {
   static const std::vector<std::string> known{
       "name",       "like",       "gpu",     "gpu_constants",  "gpus_per_node",
@@ -108,7 +108,7 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
   const auto* base = base_of(map, name, like);
   auto partition = base ? *base : plan::Partition{};
   partition.name = name;
-  const Asked asked{map, !base && !map.find("like")};
+  const RequiredField asked{map, !base && !map.find("like")};
   read_gpu(asked, gpus, partition);
   read_overrides(map, partition);
   if (const auto* count = asked.find("gpus_per_node", "8"))
@@ -132,7 +132,7 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
 void read_partitions(const Map& map, const GpuCatalog& gpus, const plan::Cluster* like,
                      plan::Cluster& cluster) {
   const auto* field =
-      Asked{map, like == nullptr}.find("partitions", "a list with a '- name: …' for each");
+      RequiredField{map, like == nullptr}.find("partitions", "a list with a '- name: …' for each");
   if (!field && like) cluster.partitions = like->partitions;
   const auto items = field ? field->list() : std::nullopt;
   if (!items) return;
@@ -146,7 +146,7 @@ void read_partitions(const Map& map, const GpuCatalog& gpus, const plan::Cluster
   }
 }
 
-void read_launch(const Asked& asked, plan::Cluster& cluster) {
+void read_launch(const RequiredField& asked, plan::Cluster& cluster) {
   static const std::vector<std::string> ways{"slurm", "local", "auto"};
   const auto* field = asked.find("launch", "slurm, local or auto");
   const auto launch = field ? field->text() : std::nullopt;
@@ -157,9 +157,9 @@ void read_launch(const Asked& asked, plan::Cluster& cluster) {
   cluster.launch = *launch;
 }
 
-plan::Measured read_measured(const Field& field) {
+plan::MeasuredConstants read_measured(const YamlField& field) {
   const Map map(field, {"machine", "date"});
-  plan::Measured measured;
+  plan::MeasuredConstants measured;
   if (const auto* machine = map.require("machine", "\"Neoverse-N1 x 2\""))
     measured.machine = machine->text().value_or("");
   if (const auto* date = map.require("date", "\"2026-11-15\"")) {
@@ -201,8 +201,8 @@ std::shared_ptr<const plan::Cluster> read_like(const Map& map, const FindBase& f
   return nullptr;
 }
 
-plan::Cluster read_cluster(const Field& document, const std::string& file, const GpuCatalog& gpus,
-                           const FindBase& find_base) {
+plan::Cluster read_cluster(const YamlField& document, const std::string& file,
+                           const GpuCatalog& gpus, const FindBase& find_base) {
   plan::Cluster cluster;
   cluster.file = file;
   const Map map(document, {"name", "doc", "like", "launch", "measured", "partitions"});
@@ -227,7 +227,7 @@ plan::Cluster read_cluster(const Field& document, const std::string& file, const
 
 Result<plan::Cluster> parse_cluster(const std::string& text, const std::string& file,
                                     const GpuCatalog& gpus, const FindBase& find_base) {
-  Report report{file, {}};
+  YamlReport report{file, {}};
   plan::Cluster cluster;
   if (const auto document = read_document(text, report))
     cluster = read_cluster(*document, file, gpus, find_base);

@@ -12,28 +12,29 @@ constexpr std::string_view kTimeUnits = "us, ms, s";
 
 }  // namespace
 
-const Kind kMemory{Unit::bytes,      1e6,      1e14,      "an amount of memory",
-                   "1 MB to 100 TB", "80 GiB", kByteUnits};
-const Kind kSmallMemory{Unit::bytes,     0,          1e11,      "an amount of memory",
-                        "0 B to 100 GB", "1113 MiB", kByteUnits};
-const Kind kBandwidth{
+const ConstantKind kMemory{Unit::bytes,      1e6,      1e14,      "an amount of memory",
+                           "1 MB to 100 TB", "80 GiB", kByteUnits};
+const ConstantKind kSmallMemory{Unit::bytes,     0,          1e11,      "an amount of memory",
+                                "0 B to 100 GB", "1113 MiB", kByteUnits};
+const ConstantKind kBandwidth{
     Unit::bytes_per_second,    1e6, 1e14, "a bandwidth", "1 MB/s to 100 TB/s", "300 GB/s",
     "MB/s, GB/s, TB/s, Gbit/s"};
-const Kind kFlops{Unit::flops,
-                  1e8,
-                  1e17,
-                  "a peak rate",
-                  "0.1 GFLOPs to 100 PFLOPs",
-                  "312 TFLOPs",
-                  "GFLOPs, TFLOPs, PFLOPs"};
-const Kind kLatency{Unit::seconds, 1e-9, 1, "a time", "0.001 us to 1 s", "5 us", kTimeUnits};
-const Kind kOverhead{Unit::seconds, 0, 100, "a time", "0 s to 100 s", "200 us", kTimeUnits};
-const Kind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
-const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
-const Kind kFactor{Unit::none, 0.01, 100, "a factor", "0.01 to 100", "1.05", ""};
-const Kind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
+const ConstantKind kFlops{Unit::flops,
+                          1e8,
+                          1e17,
+                          "a peak rate",
+                          "0.1 GFLOPs to 100 PFLOPs",
+                          "312 TFLOPs",
+                          "GFLOPs, TFLOPs, PFLOPs"};
+const ConstantKind kLatency{Unit::seconds,     1e-9,   1,         "a time",
+                            "0.001 us to 1 s", "5 us", kTimeUnits};
+const ConstantKind kOverhead{Unit::seconds, 0, 100, "a time", "0 s to 100 s", "200 us", kTimeUnits};
+const ConstantKind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
+const ConstantKind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
+const ConstantKind kFactor{Unit::none, 0.01, 100, "a factor", "0.01 to 100", "1.05", ""};
+const ConstantKind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
-const Kind kColumns{Unit::none, 1, 4096, "a number of columns", "1 to 4096", "128", ""};
+const ConstantKind kColumns{Unit::none, 1, 4096, "a number of columns", "1 to 4096", "128", ""};
 
 const std::array<ConstantField<plan::Gpu>, 6> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},
@@ -79,13 +80,13 @@ const std::array<ConstantField<plan::Partition>, 2> kHostFields{{
     {"memory_bandwidth", &plan::Partition::host_memory_bandwidth, &kBandwidth},
 }};
 
-std::string constant_example(const Kind& kind) {
+std::string constant_example(const ConstantKind& kind) {
   return fmt::format("{{ value: {}, origin: \"where it comes from\" }}", kind.example);
 }
 
 namespace {
 
-void read_value(const Field& field, const Kind& kind, double& out) {
+void read_value(const YamlField& field, const ConstantKind& kind, double& out) {
   const auto text = field.text();
   if (!text) return;
   const auto number = parse_quantity(*text, kind.unit);
@@ -103,7 +104,7 @@ void read_value(const Field& field, const Kind& kind, double& out) {
 
 }  // namespace
 
-void read_constant(const Field& field, const Kind& kind, plan::Constant& out) {
+void read_constant(const YamlField& field, const ConstantKind& kind, plan::Constant& out) {
   if (field.is_scalar()) {
     const auto value = field.text();
     if (value)
@@ -133,7 +134,7 @@ void read_peaks(const Map& map, Presence presence, plan::Gpu& out) {
 }
 
 // Checks relations between constants: usable memory above memory, and the like.
-void check_gpu(const plan::Gpu& gpu, const Field& field) {
+void check_gpu(const plan::Gpu& gpu, const YamlField& field) {
   // A value that could not be read is 0 and has already been reported.
   const double usable = gpu.usable_memory.value;
   if (usable == 0) return;
@@ -149,7 +150,7 @@ void check_gpu(const plan::Gpu& gpu, const Field& field) {
 
 }  // namespace
 
-Map read_gpu_constants(const Field& field, const std::vector<std::string>& others,
+Map read_gpu_constants(const YamlField& field, const std::vector<std::string>& others,
                        Presence presence, plan::Gpu& out) {
   auto known = keys(kGpuFields);
   known.emplace_back("peak");

@@ -12,7 +12,7 @@
 namespace orch::hardware {
 
 // The kind of quantity of a constant, and bounds outside of which it must be a mistake.
-struct Kind {
+struct ConstantKind {
   Unit unit;
   double min;
   double max;
@@ -22,23 +22,23 @@ struct Kind {
   std::string_view units;    // "B, kB, …"
 };
 
-extern const Kind kMemory;
-extern const Kind kSmallMemory;  // may be zero
-extern const Kind kBandwidth;
-extern const Kind kFlops;
-extern const Kind kLatency;
-extern const Kind kOverhead;  // may be zero
-extern const Kind kShare;
-extern const Kind kShareOrZero;
-extern const Kind kFactor;
-extern const Kind kSpread;
+extern const ConstantKind kMemory;
+extern const ConstantKind kSmallMemory;  // may be zero
+extern const ConstantKind kBandwidth;
+extern const ConstantKind kFlops;
+extern const ConstantKind kLatency;
+extern const ConstantKind kOverhead;  // may be zero
+extern const ConstantKind kShare;
+extern const ConstantKind kShareOrZero;
+extern const ConstantKind kFactor;
+extern const ConstantKind kSpread;
 
 // A key and the member that stores its { value, origin }.
 template <class T>
 struct ConstantField {
   std::string_view key;
   plan::Constant T::*member;
-  const Kind* kind;
+  const ConstantKind* kind;
   bool required = true;
 };
 
@@ -47,8 +47,8 @@ extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
 extern const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
 
-void read_constant(const Field& field, const Kind& kind, plan::Constant& out);
-std::string constant_example(const Kind& kind);  // "{ value: 80 GiB, origin: … }"
+void read_constant(const YamlField& field, const ConstantKind& kind, plan::Constant& out);
+std::string constant_example(const ConstantKind& kind);  // "{ value: 80 GiB, origin: … }"
 
 enum class Presence { as_required, all_optional };
 
@@ -71,18 +71,18 @@ std::vector<std::string> keys(const std::array<ConstantField<T>, N>& fields) {
 
 // Reads a GPU's own constants and its table of peaks by number format. Other keys belong to the
 // caller, for which the map is returned.
-Map read_gpu_constants(const Field& field, const std::vector<std::string>& others,
+Map read_gpu_constants(const YamlField& field, const std::vector<std::string>& others,
                        Presence presence, plan::Gpu& out);
 
 // Reads the `fitted` constants of a partition, after its other fields: corrections from measured
 // rows of any software. Without them, a calibration inherited through `like` stays, and its
 // constants override the fields too.
-void read_calibration(const Field* field, plan::Partition& partition);
+void read_calibration(const YamlField* field, plan::Partition& partition);
 
 // Reads a partition's SLURM options over those already set.
-void read_slurm(const Field& field, plan::Slurm& slurm);
+void read_slurm(const YamlField& field, plan::SlurmSettings& slurm);
 
 // { rows: 99, gpus: [8, 384], params: [1e9, 2e11], tokens: [2048, 16384], settings: { … } }
-plan::Seen read_seen(const Field& field);
+plan::SeenRanges read_seen(const YamlField& field);
 
 }  // namespace orch::hardware

@@ -30,7 +30,8 @@ class GpuReader {
  private:
   // The named GPU of this file or of later ones; null, with a report by the field that asked, if
   // there is none. An entry that is like its own name refers to a later file.
-  const GpuProfile* base(const std::string& name, const std::string& asker, const Field& field) {
+  const GpuProfile* base(const std::string& name, const std::string& asker,
+                         const YamlField& field) {
     const auto lower = below_.find(name);
     if (name != asker)
       if (const auto* entry = map_.find(name)) return find(name, *entry, &field);
@@ -44,8 +45,8 @@ class GpuReader {
     return nullptr;
   }
 
-  const GpuProfile* find(const std::string& name, const Field& field,
-                         const Field* asker = nullptr) {
+  const GpuProfile* find(const std::string& name, const YamlField& field,
+                         const YamlField* asker = nullptr) {
     if (const auto known = read_.find(name); known != read_.end()) return &known->second;
     if (!open_.insert(name).second) {
       asker->problem(fmt::format("circular: '{}' is like itself in the end", printable(name)),
@@ -57,7 +58,7 @@ class GpuReader {
     return &read_.emplace(name, std::move(profile)).first->second;
   }
 
-  GpuProfile read_gpu(const std::string& name, const Field& field) {
+  GpuProfile read_gpu(const std::string& name, const YamlField& field) {
     GpuProfile profile;
     if (!is_plain_name(name))
       field.problem("not a name for a GPU", "use letters, digits, '.', '_' and '-'");
@@ -112,7 +113,7 @@ bool is_size(const std::string& word) {  // "80g"
 
 Result<GpuCatalog> parse_gpus(const std::string& text, const std::string& file,
                               const GpuCatalog& below) {
-  Report report{file, {}};
+  YamlReport report{file, {}};
   auto gpus = below;
   if (const auto document = read_document(text, report)) {
     const Map map(*document);

@@ -82,13 +82,13 @@ class Catalog {
   Result<StackCatalog> stacks();
 
  private:
-  using Found = Result<std::shared_ptr<const plan::Cluster>>;
+  using FoundCluster = Result<std::shared_ptr<const plan::Cluster>>;
   // The first folder from index `from` on that has a file of that name.
   std::optional<std::size_t> folder_of(std::string_view name, std::size_t from = 0) const;
-  Found load(const std::string& name, std::size_t folder);
+  FoundCluster load(const std::string& name, std::size_t folder);
   Result<plan::Cluster> parse(const std::string& text, const std::string& file,
                               const std::string& name, std::size_t folder);
-  Found base_of(const std::string& name, std::size_t folder, const std::string& wanted);
+  FoundCluster base_of(const std::string& name, std::size_t folder, const std::string& wanted);
   Error unknown(std::string_view name) const;
 
   std::vector<fs::path> folders_;

@@ -31,7 +31,7 @@ std::string unquoted(std::string_view text) {
 }
 
 // Lines [first, last) of a block, and the indentation of its fields.
-struct Block {
+struct YamlBlock {
   std::size_t first = 0, last = 0, indent = 0;
 };
 
@@ -49,24 +49,24 @@ std::size_t end_of(const Lines& lines, std::size_t first, std::size_t indent) {
   return end;
 }
 
-std::optional<Block> find_partition(const Lines& lines, std::string_view name) {
+std::optional<YamlBlock> find_partition(const Lines& lines, std::string_view name) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto dash = indent_of(lines[i]);
     const auto text = trim(lines[i]);
     if (!text.starts_with("- name:") || unquoted(text.substr(7)) != name) continue;
-    return Block{i, end_of(lines, i, dash), dash + 2};
+    return YamlBlock{i, end_of(lines, i, dash), dash + 2};
   }
   return std::nullopt;
 }
 
-std::optional<Block> find_stack(const Lines& lines, const std::string& name) {
+std::optional<YamlBlock> find_stack(const Lines& lines, const std::string& name) {
   for (std::size_t i = 0; i < lines.size(); ++i)
-    if (lines[i].starts_with(name + ":")) return Block{i, end_of(lines, i, 0), 2};
+    if (lines[i].starts_with(name + ":")) return YamlBlock{i, end_of(lines, i, 0), 2};
   return std::nullopt;
 }
 
 // Replaces the lines of a field of the block, or adds them at its end.
-void replace(Lines& lines, Block& block, std::string_view key, const Lines& fresh) {
+void replace(Lines& lines, YamlBlock& block, std::string_view key, const Lines& fresh) {
   auto at = block.last;
   for (auto i = block.first + 1; i < block.last; ++i) {
     if (indent_of(lines[i]) != block.indent || !lines[i].substr(block.indent).starts_with(key))
@@ -93,7 +93,7 @@ std::string constant_text(std::string_view name, const plan::Constant& constant)
                      quoted(constant.origin));
 }
 
-std::string settings_text(const plan::Seen::Settings& settings) {
+std::string settings_text(const plan::SeenRanges::Settings& settings) {
   std::vector<std::string> out;
   for (const auto& [name, values] : settings)
     out.push_back(fmt::format("{}: [{}]", name, join(values, ", ")));
@@ -101,13 +101,13 @@ std::string settings_text(const plan::Seen::Settings& settings) {
 }
 
 // "a100-80g: { gpus: [8, 64], params: [7e+09, 1.3e+10] }".
-std::string device_text(const std::pair<const std::string, plan::Seen::Sizes>& device) {
+std::string device_text(const std::pair<const std::string, plan::SeenRanges::Sizes>& device) {
   const auto& [gpu, sizes] = device;
   return fmt::format("{}: {{ gpus: [{:.4g}, {:.4g}], params: [{:.4g}, {:.4g}] }}", gpu,
                      sizes.gpus.low, sizes.gpus.high, sizes.params.low, sizes.params.high);
 }
 
-std::string seen_text(const plan::Seen& seen) {
+std::string seen_text(const plan::SeenRanges& seen) {
   auto out = fmt::format("seen: {{ rows: {}", seen.rows);
   for (const auto& [name, at] : plan::kSeenSpans)
     if (const auto& span = seen.*at; span.high > 0)

@@ -8,7 +8,7 @@
 namespace orch::hardware {
 namespace {
 
-std::string read_word(std::string_view key, const Field& field) {
+std::string read_word(std::string_view key, const YamlField& field) {
   const auto text = field.text();
   if (!text) return "";
   const auto status = plan::check_sbatch_word(key, *text, field.place());
@@ -16,7 +16,7 @@ std::string read_word(std::string_view key, const Field& field) {
   return *text;
 }
 
-void read_environment(const Field& field, std::map<std::string, std::string>& out) {
+void read_environment(const YamlField& field, std::map<std::string, std::string>& out) {
   const Map map(field);
   for (const auto& [name, value] : map.entries()) {
     if (!plan::is_environment_name(name))
@@ -28,7 +28,7 @@ void read_environment(const Field& field, std::map<std::string, std::string>& ou
 
 }  // namespace
 
-void read_slurm(const Field& field, plan::Slurm& slurm) {
+void read_slurm(const YamlField& field, plan::SlurmSettings& slurm) {
   auto known = all_names(plan::kSlurmWords);
   known.insert(known.end(), {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options",
                              "environment", "setup"});
@@ -40,7 +40,7 @@ void read_slurm(const Field& field, plan::Slurm& slurm) {
   if (const auto* spare = map.find("spare_nodes")) slurm.spare_nodes = spare->integer(0, 1'000'000);
   if (const auto* options = map.find("options")) {
     slurm.options.clear();
-    for (const auto& option : options->list().value_or(std::vector<Field>{}))
+    for (const auto& option : options->list().value_or(std::vector<YamlField>{}))
       slurm.options.push_back(read_word("options", option));
   }
   if (const auto* environment = map.find("environment"))

@@ -17,7 +17,7 @@ std::vector<std::string> factor_keys() {
   return names;
 }
 
-void read_factors(const Field& field, plan::Stack& stack) {
+void read_factors(const YamlField& field, plan::Stack& stack) {
   const Map map(field, factor_keys());
   for (const auto& [key, value] : map.entries())
     if (plan::find_tunable(key))
@@ -25,7 +25,7 @@ void read_factors(const Field& field, plan::Stack& stack) {
 }
 
 // Starts from an earlier entry of this file, or from a later file's.
-void start_like(const Field& field, const StackCatalog& known, plan::Stack& stack) {
+void start_like(const YamlField& field, const StackCatalog& known, plan::Stack& stack) {
   const auto wanted = field.text();
   if (!wanted) return;
   const auto found = known.find(*wanted);
@@ -35,7 +35,7 @@ void start_like(const Field& field, const StackCatalog& known, plan::Stack& stac
   stack = *found->second;
 }
 
-plan::Stack read_stack(const std::string& name, const Field& field, const std::string& file,
+plan::Stack read_stack(const std::string& name, const YamlField& field, const std::string& file,
                        const StackCatalog& known) {
   const Map map(
       field, {"like", "doc", "date", "frameworks", "runs", "tuned", "factors", "settings", "seen"});
@@ -69,7 +69,7 @@ plan::Stack read_stack(const std::string& name, const Field& field, const std::s
 
 Result<StackCatalog> parse_stacks(const std::string& text, const std::string& file,
                                   const StackCatalog& below) {
-  Report report{file, {}};
+  YamlReport report{file, {}};
   auto stacks = below;
   if (const auto document = read_document(text, report)) {
     const Map map(*document);
@@ -90,7 +90,7 @@ Result<StackCatalog> load_stacks(const std::vector<fs::path>& files) {
 
 void give_stacks(const StackCatalog& stacks, plan::Cluster& cluster) {
   for (auto& partition : cluster.partitions) {
-    std::vector<plan::OnStack> all;
+    std::vector<plan::StackOnPartition> all;
     for (const auto& [name, stack] : stacks)
       all.push_back({stack, std::make_shared<const plan::Partition>(
                                 plan::planned_on_stack(partition.as_measured(), stack))});

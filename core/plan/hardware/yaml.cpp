@@ -72,30 +72,30 @@ std::optional<int> line_of_second_document(const std::string& text, const YAML::
 
 }  // namespace
 
-Field::Field(YAML::Node node, std::string path, int line, Report& report)
+YamlField::YamlField(YAML::Node node, std::string path, int line, YamlReport& report)
     : node_(std::move(node)), path_(std::move(path)), line_(line), report_(&report) {}
 
-std::string Field::place() const {
+std::string YamlField::place() const {
   const auto file = fmt::format("{}:{}", report_->file, line_);
   return path_.empty() ? file : file + ": " + path_;
 }
 
-void Field::problem(std::string fact, std::string fix) const {
+void YamlField::problem(std::string fact, std::string fix) const {
   report_->errors.push_back({place(), std::move(fact), std::move(fix)});
 }
 
-void Field::add(const Errors& errors) const {
+void YamlField::add(const Errors& errors) const {
   report_->errors.insert(report_->errors.end(), errors.begin(), errors.end());
 }
 
-std::string Field::kind() const {
+std::string YamlField::kind() const {
   if (node_.IsMap()) return "a map";
   if (node_.IsSequence()) return "a list";
   if (node_.IsScalar()) return "a single value";
   return "nothing";
 }
 
-std::optional<std::string> Field::verbatim() const {
+std::optional<std::string> YamlField::verbatim() const {
   if (!node_.IsScalar()) {
     problem(kind() + " where text belongs", "give one value, or leave the key out");
     return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<std::string> Field::verbatim() const {
   return node_.Scalar();
 }
 
-std::optional<std::string> Field::text() const {
+std::optional<std::string> YamlField::text() const {
   auto value = verbatim();
   if (!value) return std::nullopt;
   if (trim(*value).empty()) {
@@ -121,7 +121,7 @@ std::optional<std::string> Field::text() const {
   return value;
 }
 
-std::optional<std::int64_t> Field::integer(std::int64_t min, std::int64_t max) const {
+std::optional<std::int64_t> YamlField::integer(std::int64_t min, std::int64_t max) const {
   const auto value = text();
   if (!value) return std::nullopt;
   std::int64_t number = 0;
@@ -139,12 +139,12 @@ std::optional<std::int64_t> Field::integer(std::int64_t min, std::int64_t max) c
   return number;
 }
 
-std::optional<std::vector<Field>> Field::list() const {
+std::optional<std::vector<YamlField>> YamlField::list() const {
   if (!node_.IsSequence()) {
     problem(kind() + " where a list belongs", "start each item on its own line with '- '");
     return std::nullopt;
   }
-  std::vector<Field> items;
+  std::vector<YamlField> items;
   // Counted from 1, as in Lua, the other language that users write.
   for (const auto& item : node_)
     items.emplace_back(item, fmt::format("{}[{}]", path_, items.size() + 1), line_of(item.Mark()),
@@ -152,16 +152,16 @@ std::optional<std::vector<Field>> Field::list() const {
   return items;
 }
 
-std::vector<std::string> Field::texts() const {
+std::vector<std::string> YamlField::texts() const {
   std::vector<std::string> out;
-  for (const auto& item : list().value_or(std::vector<Field>{}))
+  for (const auto& item : list().value_or(std::vector<YamlField>{}))
     out.push_back(item.text().value_or(""));
   return out;
 }
 
-Map::Map(const Field& field) : field_(field) { read(); }
+Map::Map(const YamlField& field) : field_(field) { read(); }
 
-Map::Map(const Field& field, const std::vector<std::string>& known) : field_(field) {
+Map::Map(const YamlField& field, const std::vector<std::string>& known) : field_(field) {
   read();
   for (const auto& [key, value] : entries_)
     if (!contains(known, key)) value.problem("no such field", suggestion(key, known));
@@ -177,12 +177,12 @@ void Map::read() {
     // The line of the key: its value may begin on a later line, and an empty one has no line.
     const int line = line_of(pair.first.Mark());
     if (!pair.first.IsScalar()) {
-      Field(pair.first, field_.path_, line, *field_.report_)
+      YamlField(pair.first, field_.path_, line, *field_.report_)
           .problem("a key that is not a word", "write 'key: value'");
       continue;
     }
     const auto key = pair.first.Scalar();
-    Field value(pair.second, joined(field_.path_, key), line, *field_.report_);
+    YamlField value(pair.second, joined(field_.path_, key), line, *field_.report_);
     if (const auto* earlier = find(key))
       value.problem(fmt::format("given twice, first on line {}", earlier->line_), "keep one");
     else
@@ -190,20 +190,20 @@ void Map::read() {
   }
 }
 
-const Field* Map::find(std::string_view key) const& {
+const YamlField* Map::find(std::string_view key) const& {
   for (const auto& entry : entries_)
     if (entry.key == key) return &entry.value;
   return nullptr;
 }
 
-const Field* Map::require(std::string_view key, std::string_view example) const& {
+const YamlField* Map::require(std::string_view key, std::string_view example) const& {
   const auto* found = find(key);
   if (!found && sound_)
     field_.problem(fmt::format("'{}' is missing", key), fmt::format("add {}: {}", key, example));
   return found;
 }
 
-std::optional<Field> read_document(const std::string& text, Report& report) {
+std::optional<YamlField> read_document(const std::string& text, YamlReport& report) {
   try {
     const auto document = YAML::Load(text);
     if (const auto line = line_of_second_document(text, document)) {
@@ -217,7 +217,7 @@ std::optional<Field> read_document(const std::string& text, Report& report) {
           {report.file, "the file is empty", "fill it in, or copy one that works and change it"});
       return std::nullopt;
     }
-    return Field(document, "", line_of(document.Mark()), report);
+    return YamlField(document, "", line_of(document.Mark()), report);
   } catch (const YAML::Exception& error) {
     report.errors.push_back({fmt::format("{}:{}", report.file, line_of(error.mark)),
                              "not valid YAML: " + printable(error.msg),

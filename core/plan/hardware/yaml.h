@@ -15,15 +15,15 @@
 namespace orch::hardware {
 
 // The problems of one file, collected while reading.
-struct Report {
+struct YamlReport {
   std::string file;
   Errors errors;
 };
 
 // A value of a YAML file that knows its place. A failed conversion is added to the report.
-class Field {
+class YamlField {
  public:
-  Field(YAML::Node node, std::string path, int line, Report& report);
+  YamlField(YAML::Node node, std::string path, int line, YamlReport& report);
 
   std::string place() const;  // "file:12: partitions[1].gpu"
   void problem(std::string fact, std::string fix) const;
@@ -36,7 +36,7 @@ class Field {
   // Text verbatim, even empty; only NUL is refused.
   std::optional<std::string> verbatim() const;
   std::optional<std::int64_t> integer(std::int64_t min, std::int64_t max) const;
-  std::optional<std::vector<Field>> list() const;
+  std::optional<std::vector<YamlField>> list() const;
   std::vector<std::string> texts() const;  // of a list; "" for an item that is not text
 
  private:
@@ -46,7 +46,7 @@ class Field {
   YAML::Node node_;
   std::string path_;
   int line_;
-  Report* report_;
+  YamlReport* report_;
 };
 
 // The entries of a map. If the field is not a map, or a key is not a word or occurs twice, that is
@@ -56,30 +56,30 @@ class Map {
  public:
   struct Entry {
     std::string key;
-    Field value;
+    YamlField value;
   };
 
-  explicit Map(const Field& field);
-  Map(const Field& field, const std::vector<std::string>& known);  // reports unknown keys
+  explicit Map(const YamlField& field);
+  Map(const YamlField& field, const std::vector<std::string>& known);  // reports unknown keys
 
   const std::vector<Entry>& entries() const& { return entries_; }
   const std::vector<Entry>& entries() const&& = delete;
-  const Field* find(std::string_view key) const&;
-  const Field* find(std::string_view key) const&& = delete;
+  const YamlField* find(std::string_view key) const&;
+  const YamlField* find(std::string_view key) const&& = delete;
   // If it is missing, reports that, with the example of what to write.
-  const Field* require(std::string_view key, std::string_view example) const&;
-  const Field* require(std::string_view key, std::string_view example) const&& = delete;
+  const YamlField* require(std::string_view key, std::string_view example) const&;
+  const YamlField* require(std::string_view key, std::string_view example) const&& = delete;
 
  private:
   void read();
 
-  Field field_;
+  YamlField field_;
   bool sound_ = false;
   std::vector<Entry> entries_;
 };
 
 // The only document of a string; nothing, with a report, if the text is empty or not YAML.
-std::optional<Field> read_document(const std::string& text, Report& report);
+std::optional<YamlField> read_document(const std::string& text, YamlReport& report);
 
 // Reads a file written by people: a regular file of limited size.
 Result<std::string> read_yaml_file(const fs::path& file);

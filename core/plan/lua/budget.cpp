@@ -21,15 +21,15 @@ double now() {
 
 }  // namespace
 
-Budget& Budget::of(lua_State* L) {
+LuaBudget& LuaBudget::of(lua_State* L) {
   void* budget = nullptr;
   lua_getallocf(L, &budget);
-  return *static_cast<Budget*>(budget);
+  return *static_cast<LuaBudget*>(budget);
 }
 
-void* Budget::allocate(void* self, void* block, std::size_t old_size,
-                       std::size_t new_size) noexcept {
-  auto& budget = *static_cast<Budget*>(self);
+void* LuaBudget::allocate(void* self, void* block, std::size_t old_size,
+                          std::size_t new_size) noexcept {
+  auto& budget = *static_cast<LuaBudget*>(self);
   if (!block) old_size = 0;  // Lua passes the kind of the new object there
   if (new_size == 0) {
     budget.memory_used_ -= old_size;
@@ -42,7 +42,7 @@ void* Budget::allocate(void* self, void* block, std::size_t old_size,
   return moved;
 }
 
-bool Budget::allows(std::size_t old_size, std::size_t new_size) noexcept {
+bool LuaBudget::allows(std::size_t old_size, std::size_t new_size) noexcept {
   if (new_size <= old_size) return true;  // Lua requires shrinking to succeed
   // Allocation also counts as work: one instruction can join two strings of 100 MB.
   instructions_left_ -= static_cast<std::int64_t>(new_size / kBytesPerInstruction);
@@ -53,7 +53,7 @@ bool Budget::allows(std::size_t old_size, std::size_t new_size) noexcept {
   return false;
 }
 
-void Budget::begin(lua_State* L) {
+void LuaBudget::begin(lua_State* L) {
   if (depth_++ > 0) return;
   state_ = L;
   instructions_left_ = limits_.instructions;
@@ -62,27 +62,27 @@ void Budget::begin(lua_State* L) {
   source_.clear();
   line_ = 0;
   const auto step = std::clamp<std::int64_t>(limits_.instructions, 1, kInstructionsPerHook);
-  lua_sethook(L, &Budget::hook, LUA_MASKCOUNT, static_cast<int>(step));
+  lua_sethook(L, &LuaBudget::hook, LUA_MASKCOUNT, static_cast<int>(step));
 }
 
-void Budget::end(lua_State* L) {
+void LuaBudget::end(lua_State* L) {
   if (--depth_ == 0) lua_sethook(L, nullptr, 0, 0);
 }
 
-void Budget::hook(lua_State* L, lua_Debug*) { of(L).charge(L, lua_gethookcount(L)); }
+void LuaBudget::hook(lua_State* L, lua_Debug*) { of(L).charge(L, lua_gethookcount(L)); }
 
-void Budget::charge(lua_State* L, std::int64_t instructions) {
+void LuaBudget::charge(lua_State* L, std::int64_t instructions) {
   instructions_left_ -= instructions;
   check(L);
 }
 
-void Budget::reserve(lua_State* L, double bytes) {
+void LuaBudget::reserve(lua_State* L, double bytes) {
   if (bytes <= static_cast<double>(limits_.memory)) return;
   broken_ = Broken::memory;
   luaL_error(L, "limit");
 }
 
-void Budget::check(lua_State* L) {
+void LuaBudget::check(lua_State* L) {
   if (started_ == 0) started_ = now();
   if (memory_used_ > limits_.memory) {
     lua_gc(L, LUA_GCCOLLECT);
@@ -93,12 +93,12 @@ void Budget::check(lua_State* L) {
   if (broken_ != Broken::nothing) luaL_error(L, "limit");
 }
 
-Budget::Broken Budget::broken(int status) const {
+LuaBudget::Broken LuaBudget::broken(int status) const {
   if (broken_ != Broken::nothing || status != LUA_ERRMEM) return broken_;
   return instructions_left_ < 0 ? Broken::instructions : Broken::memory;
 }
 
-void Budget::note_place() noexcept {
+void LuaBudget::note_place() noexcept {
   lua_Debug activation;
   if (!innermost(state_, activation)) return;
   source_ = activation.source;

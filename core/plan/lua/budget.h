@@ -17,14 +17,14 @@ struct Limits {
 
 // Counts what a script uses, as the allocator and the count hook of its state. Limits apply only
 // while user code runs: the host's own conversions, outside any protected call, never fail.
-class Budget {
+class LuaBudget {
  public:
   enum class Broken { nothing, instructions, memory, seconds };
 
-  explicit Budget(Limits limits) : limits_(limits) {}
+  explicit LuaBudget(Limits limits) : limits_(limits) {}
 
   // The budget of a state that uses allocate().
-  static Budget& of(lua_State* L);
+  static LuaBudget& of(lua_State* L);
   static void* allocate(void* budget, void* block, std::size_t old_size,
                         std::size_t new_size) noexcept;
 

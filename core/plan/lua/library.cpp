@@ -18,56 +18,57 @@
 namespace orch::lua {
 namespace {
 
-using Names = std::initializer_list<std::string_view>;
+using LuaNames = std::initializer_list<std::string_view>;
 
 // The functions that are kept of each library; all others are removed. Reasons for notable
 // removals: pcall could swallow the error of a limit; patterns run exponentially inside C, where no
 // hook sees it; table.move loops in C without limit; next shows the order of the hash.
-const Names kBase = {"assert", "error", "ipairs", "select", "tonumber", "type"};
-const Names kString = {"byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper"};
-const Names kTable = {"concat", "insert", "pack", "remove", "unpack"};
-const Names kMath = {"abs",  "acos",  "asin",       "atan",       "ceil", "cos",
-                     "exp",  "floor", "fmod",       "huge",       "log",  "max",
-                     "min",  "modf",  "maxinteger", "mininteger", "pi",   "sin",
-                     "sqrt", "tan",   "tointeger",  "type",       "ult"};
+const LuaNames kBase = {"assert", "error", "ipairs", "select", "tonumber", "type"};
+const LuaNames kString = {"byte", "char",    "format", "len",  "lower",
+                          "rep",  "reverse", "sub",    "upper"};
+const LuaNames kTable = {"concat", "insert", "pack", "remove", "unpack"};
+const LuaNames kMath = {"abs",  "acos",  "asin",       "atan",       "ceil", "cos",
+                        "exp",  "floor", "fmod",       "huge",       "log",  "max",
+                        "min",  "modf",  "maxinteger", "mininteger", "pi",   "sin",
+                        "sqrt", "tan",   "tointeger",  "type",       "ult"};
 
-const Names kRefused = {"io",
-                        "os",
-                        "package",
-                        "debug",
-                        "coroutine",
-                        "utf8",
-                        "load",
-                        "loadstring",
-                        "loadfile",
-                        "dofile",
-                        "require",
-                        "pcall",
-                        "xpcall",
-                        "next",
-                        "_G",
-                        "_ENV",
-                        "collectgarbage",
-                        "warn",
-                        "setmetatable",
-                        "getmetatable",
-                        "rawget",
-                        "rawset",
-                        "rawequal",
-                        "rawlen",
-                        "string.dump",
-                        "string.match",
-                        "string.gmatch",
-                        "string.gsub",
-                        "string.pack",
-                        "string.unpack",
-                        "string.packsize",
-                        "math.random",
-                        "math.randomseed",
-                        "table.move"};
+const LuaNames kRefused = {"io",
+                           "os",
+                           "package",
+                           "debug",
+                           "coroutine",
+                           "utf8",
+                           "load",
+                           "loadstring",
+                           "loadfile",
+                           "dofile",
+                           "require",
+                           "pcall",
+                           "xpcall",
+                           "next",
+                           "_G",
+                           "_ENV",
+                           "collectgarbage",
+                           "warn",
+                           "setmetatable",
+                           "getmetatable",
+                           "rawget",
+                           "rawset",
+                           "rawequal",
+                           "rawlen",
+                           "string.dump",
+                           "string.match",
+                           "string.gmatch",
+                           "string.gsub",
+                           "string.pack",
+                           "string.unpack",
+                           "string.packsize",
+                           "math.random",
+                           "math.randomseed",
+                           "table.move"};
 
 // Removes the functions that are not in names from the library at the top of the stack.
-void keep_only(lua_State* L, const Names& names) {
+void keep_only(lua_State* L, const LuaNames& names) {
   std::vector<std::string> gone;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
     if (!contains(names, std::string_view(lua_tostring(L, -2))))
@@ -78,7 +79,7 @@ void keep_only(lua_State* L, const Names& names) {
   }
 }
 
-void open(lua_State* L, const char* name, lua_CFunction opener, const Names& names) {
+void open(lua_State* L, const char* name, lua_CFunction opener, const LuaNames& names) {
   luaL_requiref(L, name, opener, 1);
   keep_only(L, names);
   lua_pop(L, 1);
@@ -155,8 +156,8 @@ int repeat(lua_State* L) {
     lua_pushliteral(L, "");
     return 1;
   }
-  Budget::of(L).reserve(L,
-                        static_cast<double>(unit) * static_cast<double>(luaL_checkinteger(L, 2)));
+  LuaBudget::of(L).reserve(
+      L, static_cast<double>(unit) * static_cast<double>(luaL_checkinteger(L, 2)));
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
@@ -169,7 +170,7 @@ int find(lua_State* L) {
   auto start = luaL_optinteger(L, 3, 1);
   if (start < 0) start = std::max<lua_Integer>(1, static_cast<lua_Integer>(text_size) + start + 1);
   start = std::max<lua_Integer>(start, 1);
-  Budget::of(L).charge(L, static_cast<lua_Integer>(text_size / 64 * (word_size + 1)));
+  LuaBudget::of(L).charge(L, static_cast<lua_Integer>(text_size / 64 * (word_size + 1)));
   const auto from = static_cast<std::size_t>(start - 1);
   const auto at = from > text_size
                       ? std::string_view::npos
@@ -187,7 +188,7 @@ int find(lua_State* L) {
 // C.
 int moving(lua_State* L) {
   if (lua_gettop(L) >= lua_tointeger(L, lua_upvalueindex(2)) && lua_istable(L, 1))
-    Budget::of(L).charge(L, static_cast<lua_Integer>(lua_rawlen(L, 1)));
+    LuaBudget::of(L).charge(L, static_cast<lua_Integer>(lua_rawlen(L, 1)));
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
@@ -222,7 +223,7 @@ bool is_identifier(lua_State* L, int at) {
 int missing(lua_State* L) {
   // The host, and sol2 with keys of its own, may look up names that do not exist; only in a script
   // is that an error.
-  if (!Budget::of(L).running() || !is_identifier(L, 2)) return 0;
+  if (!LuaBudget::of(L).running() || !is_identifier(L, 2)) return 0;
   {
     const auto message =
         missing_message(L, lua_tostring(L, lua_upvalueindex(1)), lua_tostring(L, 2));

@@ -5,7 +5,8 @@
 namespace orch::lua {
 
 // Opens the part of Lua's library that a closed, deterministic script may use, with ordered pairs,
-// a stable table.sort, and clear errors for unknown names. The state's allocator must be a Budget.
+// a stable table.sort, and clear errors for unknown names. The state's allocator must be a
+// LuaBudget.
 void open_library(lua_State* L);
 
 // Makes reading a missing field of the table at the top of the stack an error with a suggestion:

@@ -9,7 +9,7 @@
 namespace orch::lua {
 namespace {
 
-struct Key {
+struct SortKey {
   int rank;  // numbers, strings, booleans
   bool is_integer;
   lua_Integer integer;
@@ -18,14 +18,14 @@ struct Key {
   lua_Integer index;  // index in the unsorted table of keys
 };
 
-bool operator<(const Key& a, const Key& b) {
+bool operator<(const SortKey& a, const SortKey& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
   if (a.rank == 1) return a.text < b.text;
   return a.is_integer && b.is_integer ? a.integer < b.integer : a.number < b.number;
 }
 
-Key read_key(lua_State* L, int at, lua_Integer index) {
-  Key key{0, false, 0, 0, {}, index};
+SortKey read_key(lua_State* L, int at, lua_Integer index) {
+  SortKey key{0, false, 0, 0, {}, index};
   switch (lua_type(L, at)) {
     case LUA_TNUMBER:
       key.is_integer = lua_isinteger(L, at);
@@ -59,9 +59,9 @@ lua_Integer count_keys(lua_State* L, int table) {
 // Pushes a table of the table's keys, sorted.
 void push_sorted_keys(lua_State* L, int table) {
   const auto count = count_keys(L, table);
-  Budget::of(L).charge(L, 4 * count);
-  auto* keys =
-      static_cast<Key*>(lua_newuserdatauv(L, sizeof(Key) * static_cast<std::size_t>(count + 1), 0));
+  LuaBudget::of(L).charge(L, 4 * count);
+  auto* keys = static_cast<SortKey*>(
+      lua_newuserdatauv(L, sizeof(SortKey) * static_cast<std::size_t>(count + 1), 0));
   lua_createtable(L, static_cast<int>(count), 0);
   const int found = lua_gettop(L);
   lua_Integer index = 0;
@@ -105,13 +105,14 @@ bool less(lua_State* L, int order) {
   return answer;
 }
 
-struct Merge {
+struct MergeSort {
   int from, to;  // tables
   int order;     // function, or 0 for <
 };
 
 // Merges from[left, middle) and from[middle, end) into to[left, end).
-void merge(lua_State* L, const Merge& m, lua_Integer left, lua_Integer middle, lua_Integer end) {
+void merge(lua_State* L, const MergeSort& m, lua_Integer left, lua_Integer middle,
+           lua_Integer end) {
   auto a = left;
   auto b = middle;
   for (auto out = left; out < end; ++out) {
@@ -161,9 +162,9 @@ int stable_sort(lua_State* L) {
   lua_createtable(L, static_cast<int>(count), 0);
   lua_createtable(L, static_cast<int>(count), 0);
   copy(L, 1, 3, count);
-  Merge m{3, 4, ordered ? 2 : 0};
+  MergeSort m{3, 4, ordered ? 2 : 0};
   for (lua_Integer width = 1; width < count; width *= 2) {
-    Budget::of(L).charge(L, 4 * count);
+    LuaBudget::of(L).charge(L, 4 * count);
     for (lua_Integer left = 1; left <= count; left += 2 * width)
       merge(L, m, left, std::min(left + width, count + 1), std::min(left + 2 * width, count + 1));
     std::swap(m.from, m.to);

@@ -87,11 +87,12 @@ Error split_message(const std::string& place, const std::string& message, bool l
 
 // Splits Lua's "experiment.lua:12: message" into place and message; Lua may have shortened the
 // file's name to `short_name`. The place is empty if there is no such prefix.
-struct Located {
+struct LocatedMessage {
   std::string place;
   std::string message;
 };
-Located locate(std::string_view message, std::string_view short_name, const std::string& file) {
+LocatedMessage locate(std::string_view message, std::string_view short_name,
+                      const std::string& file) {
   if (short_name.empty() || !message.starts_with(short_name)) return {"", std::string(message)};
   auto rest = message.substr(short_name.size());
   if (!rest.starts_with(':')) return {"", std::string(message)};
@@ -119,7 +120,7 @@ Status check_source(std::string_view text, const std::string& file) {
 }
 
 Sandbox::Sandbox(Limits limits)
-    : budget_(limits), state_(&panic, &Budget::allocate, static_cast<void*>(&budget_)) {
+    : budget_(limits), state_(&panic, &LuaBudget::allocate, static_cast<void*>(&budget_)) {
   lua_atpanic(state_.lua_state(), &panic);
   open_library(state_.lua_state());
 }
@@ -173,7 +174,7 @@ std::string Sandbox::place() {
 // Converts the error that a failed call or load left on the stack.
 Error Sandbox::failure(int status, bool loading) {
   lua_State* L = state_.lua_state();
-  Located located{"", ""};
+  LocatedMessage located{"", ""};
   std::string at = chunk_name_;
   if (lua_istable(L, -1)) {
     const auto file = file_of(take_string(L, "source"));
@@ -189,7 +190,7 @@ Error Sandbox::failure(int status, bool loading) {
   lua_pop(L, 1);
   if (!located.place.empty()) at = located.place;
   const auto broken = budget_.broken(status);
-  exhausted_ = broken != Budget::Broken::nothing;
+  exhausted_ = broken != LuaBudget::Broken::nothing;
   if (exhausted_) {
     auto error = limit_error(broken);
     error.place = at;
@@ -198,13 +199,13 @@ Error Sandbox::failure(int status, bool loading) {
   return split_message(at, located.message, loading);
 }
 
-Error Sandbox::limit_error(Budget::Broken broken) const {
+Error Sandbox::limit_error(LuaBudget::Broken broken) const {
   const auto& limits = budget_.limits();
   switch (broken) {
-    case Budget::Broken::memory:
+    case LuaBudget::Broken::memory:
       return {"", fmt::format("more than {} MiB of memory", limits.memory / (std::size_t{1} << 20)),
               "build smaller tables and strings; a sweep needs no table per run"};
-    case Budget::Broken::seconds:
+    case LuaBudget::Broken::seconds:
       return {"", fmt::format("more than {} seconds", limits.seconds),
               "do less work in the script"};
     default:

@@ -55,9 +55,9 @@ class Sandbox {
  private:
   Result<sol::object> call_pushed(int argument_count);
   Error failure(int status, bool loading = false);
-  Error limit_error(Budget::Broken broken) const;
+  Error limit_error(LuaBudget::Broken broken) const;
 
-  Budget budget_;  // declared before state_, which allocates from it
+  LuaBudget budget_;  // declared before state_, which allocates from it
   sol::state state_;
   std::string chunk_name_;  // the last one, for errors without a better place
   bool exhausted_ = false;

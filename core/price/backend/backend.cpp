@@ -78,22 +78,22 @@ void Backend::guarded(const AbiRun& run, Collector& collector, const Call& call)
 
 void Backend::check(const plan::Run& run, std::vector<Error>& reasons,
                     std::vector<Error>& warnings) const {
-  Collector collector{nullptr, Explained::none, &reasons, &warnings};
+  Collector collector{nullptr, WorkTexts::none, &reasons, &warnings};
   guarded(abi_run(run), collector, abi_->check);
 }
 
-void Backend::check(const AbiRun& run, Tally& tally) const {
+void Backend::check(const AbiRun& run, ProblemTally& tally) const {
   Collector collector;
   collector.tally = &tally;
   tally.clear();
   guarded(run, collector, abi_->check);
 }
 
-Status Backend::work(const plan::Run& run, Explained explained, Work& work) const {
+Status Backend::work(const plan::Run& run, WorkTexts explained, Work& work) const {
   return this->work(abi_run(run), explained, work);
 }
 
-Status Backend::work(const AbiRun& run, Explained explained, Work& work) const {
+Status Backend::work(const AbiRun& run, WorkTexts explained, Work& work) const {
   work.clear();
   work.explained = explained;
   Errors errors;

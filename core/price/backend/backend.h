@@ -18,7 +18,7 @@ inline constexpr const char* kRebuild =
     "rebuild it with this orch's SDK, or take it out of the folder";
 
 // The numbers of problems, and the field of the first of each kind: all that a search needs.
-struct Tally {
+struct ProblemTally {
   std::size_t reasons = 0;
   std::size_t warnings = 0;
   std::string reason, warning;  // fields of the first ones
@@ -63,12 +63,12 @@ class Backend {
 
   // Describes a step of the run, with the names and formulas that are asked for. Fails if the
   // backend does, or if its answer makes no sense (stages without work, negative amounts).
-  Status work(const plan::Run& run, Explained explained, Work& work) const;
+  Status work(const plan::Run& run, WorkTexts explained, Work& work) const;
 
   // The same for millions of runs, each converted only once; no text is made.
   AbiRun abi_run(const plan::Run& run) const;
-  void check(const AbiRun& run, Tally& tally) const;
-  Status work(const AbiRun& run, Explained explained, Work& work) const;
+  void check(const AbiRun& run, ProblemTally& tally) const;
+  Status work(const AbiRun& run, WorkTexts explained, Work& work) const;
 
  private:
   Backend(const orch_backend* abi, fs::path file);

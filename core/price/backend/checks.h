@@ -15,7 +15,7 @@ namespace orch::backend {
 
 namespace check_parts {
 
-inline void head_dim(const plan::Model& model, Problems& problems) {
+inline void head_dim(const plan::Model& model, ProblemSink& problems) {
   const std::int64_t d = model.head_dim;
   if (d * model.heads != model.hidden) {  // if not given, orch checks it for every backend
     if (d % 8 != 0 && model.hidden % model.heads == 0)
@@ -32,7 +32,7 @@ inline void head_dim(const plan::Model& model, Problems& problems) {
                   say("try hidden = ", model.heads * round_up(d, 8)));
 }
 
-inline void fused_softmax(const RunView& run, double element, Problems& problems) {
+inline void fused_softmax(const BackendRun& run, double element, ProblemSink& problems) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel;
   if (element != 2)
@@ -59,14 +59,15 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
 }  // namespace check_parts
 
 // Checks head_dim, and the conditions of the fused softmax where it is asked for.
-inline void check_attention(const RunView& run, const Transformer& model, Problems& problems) {
+inline void check_attention(const BackendRun& run, const Transformer& model,
+                            ProblemSink& problems) {
   check_parts::head_dim(run.model(), problems);
   if (model.fused_kernels && !model.flash_attention)
     check_parts::fused_softmax(run, model.element, problems);
 }
 
 // Checks the sequence length for context parallelism.
-inline void check_context(const RunView& run, Problems& problems) {
+inline void check_context(const BackendRun& run, ProblemSink& problems) {
   const std::int64_t c = run->context_parallel, seq = run.model().seq;
   if (seq % (2 * c) != 0 && c > 1)  // each rank gets an early and a late part, for equal work
     problems.reject("context_parallel",
@@ -78,13 +79,13 @@ inline void check_context(const RunView& run, Problems& problems) {
 }
 
 // The usual name of what the fast links join: "node" or a larger domain.
-inline const char* place_of(const RunView& run) {
+inline const char* place_of(const BackendRun& run) {
   return run.domain() > run->gpus_per_node ? "NVLink domain" : "node";
 }
 
 // Checks the model's sizes and the nodes for tensor parallelism. whole_experts: experts are not cut
 // by it.
-inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
+inline void check_tensor(const BackendRun& run, ProblemSink& problems, bool whole_experts = false) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run.domain();
   const auto* place = place_of(run);
@@ -123,7 +124,7 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
 }
 
 // Warns of a pipeline with fewer micro-batches than stages.
-inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& problems) {
+inline void check_bubble(const BackendRun& run, std::int64_t chunks, ProblemSink& problems) {
   const std::int64_t p = run->pipeline_parallel, m = run->accumulate;
   if (m >= p) return;
   // Idle slots of 1F1B, Narayanan et al. 2021: P - 1 of them, in units of one of the v chunks.
@@ -131,7 +132,7 @@ inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& prob
   const double busy = static_cast<double>(m * chunks);
   problems.warn("accumulate",
                 say(m, " micro-batches on ", p, " stages: the pipe is never full, ",
-                    Percent{idle / (idle + busy)}, " of the step is idle"),
+                    PrintedPercent{idle / (idle + busy)}, " of the step is idle"),
                 say("try accumulate = ", 4 * p, " (global_batch = ",
                     4 * p * run->micro_batch * run->data_parallel, ") or pipeline_parallel = ",
                     divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
@@ -140,7 +141,7 @@ inline void check_bubble(const RunView& run, std::int64_t chunks, Problems& prob
 // Warns if hundreds of micro-batches are summed in bf16: its eight bits of mantissa lose small
 // addends.
 inline void check_gradient_sum(std::string_view dtype, double gradient_bytes,
-                               std::int64_t micro_batches, const char* fix, Problems& problems) {
+                               std::int64_t micro_batches, const char* fix, ProblemSink& problems) {
   if (dtype == "bf16" && gradient_bytes < 4 && micro_batches > 1)
     problems.warn(
         "dtype", say("the gradients of ", micro_batches, " micro-batches are summed in bf16"), fix);

@@ -60,7 +60,7 @@ bool has_room(const List& list, const char* what, Collector& self) {
   return false;
 }
 
-void count(bool warning, const char* field, Tally& tally) {
+void count(bool warning, const char* field, ProblemTally& tally) {
   auto& number = warning ? tally.warnings : tally.reasons;
   if (number++ == 0) (warning ? tally.warning : tally.reason) = field ? field : "";
 }
@@ -99,7 +99,7 @@ void on_block(void* context, const char* name) {
   if (!self.work || !has_room(self.work->blocks, "blocks", self)) return;
   auto& block = self.work->blocks.emplace_back();
   block.first_op = self.work->ops.size();
-  if (self.explained != Explained::none) block.name = self.work->keep(copied(name));
+  if (self.explained != WorkTexts::none) block.name = self.work->keep(copied(name));
 }
 
 // All amounts are valid if none is negative and their sum is finite: an infinite or NaN amount
@@ -128,8 +128,8 @@ void on_op(void* context, const orch_op* from) {
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))
     self.flawed(fmt::format("the operation '{}' has invalid amounts", copied(op.data.name)));
-  if (self.explained != Explained::none) op.name = self.work->keep(copied(op.data.name));
-  if (self.explained == Explained::formulas) op.formula = self.work->keep(copied(op.data.formula));
+  if (self.explained != WorkTexts::none) op.name = self.work->keep(copied(op.data.name));
+  if (self.explained == WorkTexts::formulas) op.formula = self.work->keep(copied(op.data.formula));
   op.data.name = op.data.formula = nullptr;
 }
 
@@ -161,8 +161,8 @@ void on_memory(void* context, const orch_memory* from) {
   auto& memory = self.work->memory.emplace_back();
   memory.place = item.place, memory.bytes = item.bytes;
   memory.first = item.first, memory.last = item.last;
-  if (self.explained != Explained::none) memory.name = self.work->keep(copied(item.name));
-  if (self.explained == Explained::formulas) memory.formula = self.work->keep(copied(item.formula));
+  if (self.explained != WorkTexts::none) memory.name = self.work->keep(copied(item.name));
+  if (self.explained == WorkTexts::formulas) memory.formula = self.work->keep(copied(item.formula));
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ std::string_view Work::keep(std::string text) {
 }
 
 orch_sink Collector::sink() {
-  const bool formulas = explained == Explained::formulas;
+  const bool formulas = explained == WorkTexts::formulas;
   const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : formulas ? +ORCH_EXPLAIN : 0);
   return {sizeof(orch_sink), words, this,      on_problem, on_schedule,
           on_block,          on_op, on_stages, on_memory};

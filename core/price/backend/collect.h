@@ -13,11 +13,11 @@ namespace orch::backend {
 // strings are copied, and invalid values become reasons.
 struct Collector {
   Work* work = nullptr;  // null if only problems are asked for
-  Explained explained = Explained::none;
+  WorkTexts explained = WorkTexts::none;
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
-  Tally* tally = nullptr;  // if set, used instead of reasons and warnings
-  bool is_full = false;    // a limit was reached, and the rest is ignored
+  ProblemTally* tally = nullptr;  // if set, used instead of reasons and warnings
+  bool is_full = false;           // a limit was reached, and the rest is ignored
 
   orch_sink sink();
   // Reports inconsistencies once the backend is done: stages without work and the like.

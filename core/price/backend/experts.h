@@ -39,10 +39,10 @@ namespace expert_parts {
 
 // The number of experts on a rank, and the rows that each of them gets from the tokens of all ranks
 // that share these experts.
-struct Dealt {
+struct ExpertShare {
   double experts, rows;
 };
-inline Dealt dealt(const Transformer& model) {
+inline ExpertShare dealt(const Transformer& model) {
   const auto experts = static_cast<double>(model.sizes.experts);
   const double visits = model.tokens() * static_cast<double>(model.sizes.experts_per_token);
   const double groups = model.expert_parallel * model.expert_cuts() / model.tensor_parallel;
@@ -73,14 +73,14 @@ inline void exchange(const Transformer& model, WorkSink& sink) {
   const double each =
       by_node && model.narrow > 0 ? (model.element + model.narrow) / 2 : model.element;
   const double bytes = rows * visits * model.hidden * each;
-  const Group group{static_cast<std::int64_t>(model.expert_parallel),
-                    static_cast<std::int64_t>(model.expert_cuts())};
+  const MeshGroup group{static_cast<std::int64_t>(model.expert_parallel),
+                        static_cast<std::int64_t>(model.expert_cuts())};
   sink.op(
       during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
              {2 * share, model.again(kExperts, 2 * share), 2 * share, 0}, model.overlap_experts),
       [&] {
         return say(each, " B x ", rows, " tokens x ", visits,
-                   by_node ? " nodes x h = " : " experts x h = ", Size{bytes}, " over ",
+                   by_node ? " nodes x h = " : " experts x h = ", PrintedBytes{bytes}, " over ",
                    model.expert_parallel, " ranks");
       });
 }
@@ -92,10 +92,10 @@ inline void share_rows(const Transformer& model, WorkSink& sink) {
   const double visits = static_cast<double>(model.sizes.experts_per_token);
   const double rows = model.tokens() * visits * model.expert_cuts() / model.tensor_parallel;
   const double bytes = rows * model.hidden * model.element;
-  const Group group{static_cast<std::int64_t>(model.expert_cuts()), 1};
+  const MeshGroup group{static_cast<std::int64_t>(model.expert_cuts()), 1};
   const auto add = [&](const char* name, std::uint32_t which) {
     sink.op(during(collective(name, which, bytes, group), {share, again, share, 0}), [&] {
-      return say(model.element, " B x ", rows, " rows x h = ", Size{bytes}, " over ",
+      return say(model.element, " B x ", rows, " rows x h = ", PrintedBytes{bytes}, " over ",
                  model.expert_cuts(), " ranks");
     });
   };
@@ -113,7 +113,7 @@ inline void orders(const Transformer& model, WorkSink& sink) {
                  {share, model.again(kExperts, share), share, 0}),
           [&] {
             return say("4 x ", visits, " experts x s*b*h",
-                       mine == 1 ? std::string() : say(" x ", mine), " = ", Size{bytes});
+                       mine == 1 ? std::string() : say(" x ", mine), " = ", PrintedBytes{bytes});
           });
 }
 

@@ -21,7 +21,7 @@ struct Passes {
 };
 
 // A group of ranks: first, first + stride, first + 2 * stride, ...
-struct Group {
+struct MeshGroup {
   std::int64_t size = 1;
   std::int64_t stride = 1;
 };
@@ -58,7 +58,7 @@ inline orch_op moved(std::uint32_t kind, const char* name, double bytes,
 }
 
 // bytes: the whole buffer, gathered or reduced. calls: number of collectives that it is split into.
-inline orch_op collective(const char* name, std::uint32_t which, double bytes, Group group,
+inline orch_op collective(const char* name, std::uint32_t which, double bytes, MeshGroup group,
                           double calls = 1) {
   auto op = make_op(ORCH_COLLECTIVE, name);
   op.collective = which, op.bytes = bytes, op.calls = calls;

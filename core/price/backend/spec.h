@@ -33,11 +33,11 @@ struct StrategySpec {
 
 // A run with its settings by name. Reading them in the order of their description is fastest: each
 // search starts where the last one ended.
-class RunView {
+class BackendRun {
  public:
   // The settings' names are those of the strategy's params.
-  RunView(const orch_run& run, const orch_strategy& strategy,
-          std::span<const std::string_view> names)
+  BackendRun(const orch_run& run, const orch_strategy& strategy,
+             std::span<const std::string_view> names)
       : run_(run), strategy_(strategy), names_(names), model_(model_of(run)) {}
 
   const orch_run* operator->() const { return &run_; }
@@ -88,7 +88,7 @@ class RunView {
 };
 
 template <class T>
-T value_of(const RunView& run, const plan::Setting<T>& setting) {
+T value_of(const BackendRun& run, const plan::DeclaredSetting<T>& setting) {
   const auto& value = run.value(setting.name);
   if constexpr (std::is_same_v<T, std::string_view>)
     return value.text ? value.text : "";
@@ -99,7 +99,7 @@ T value_of(const RunView& run, const plan::Setting<T>& setting) {
 }
 
 // Collects the problems that check finds.
-class Problems {
+class ProblemSink {
  public:
   // A literal or a result of say(), held without a copy.
   struct Text {
@@ -108,7 +108,7 @@ class Problems {
     const char* text;
   };
 
-  explicit Problems(const orch_sink& sink) : sink_(sink) {}
+  explicit ProblemSink(const orch_sink& sink) : sink_(sink) {}
   void reject(const char* field, Text fact, Text fix) {
     sink_.problem(sink_.context, ORCH_REJECT, field, fact.text, fix.text);
   }
@@ -172,8 +172,8 @@ class BackendSpec {
   virtual std::string version() const = 0;
   virtual std::string doc() const = 0;
   virtual std::vector<StrategySpec> strategies() const = 0;
-  virtual void check(const RunView& run, Problems& problems) const = 0;  // all, not the first
-  virtual void work(const RunView& run, WorkSink& sink) const = 0;       // what, not how long
+  virtual void check(const BackendRun& run, ProblemSink& problems) const = 0;  // all, not the first
+  virtual void work(const BackendRun& run, WorkSink& sink) const = 0;          // what, not how long
 };
 
 // A backend whose answers follow from a Setup, which is made from the run; it needs the functions
@@ -192,10 +192,10 @@ class SetupSpec : public BackendSpec {
   std::string version() const final { return version_; }
   std::string doc() const final { return doc_; }
   std::vector<StrategySpec> strategies() const final { return strategies_; }
-  void check(const RunView& run, Problems& problems) const final {
+  void check(const BackendRun& run, ProblemSink& problems) const final {
     check_setup(run, Setup(run), problems);
   }
-  void work(const RunView& run, WorkSink& sink) const final {
+  void work(const BackendRun& run, WorkSink& sink) const final {
     const Setup setup(run);
     emit_work(setup, sink);
     emit_memory(setup, sink);
@@ -226,7 +226,7 @@ class Shim {
                 work};
   }
   const orch_backend* backend() const { return &backend_; }
-  RunView view(const orch_run& run) const {
+  BackendRun view(const orch_run& run) const {
     return {run, strategies_[run.strategy], names_[run.strategy]};
   }
 
@@ -292,8 +292,8 @@ const orch_backend* entry() noexcept try {
       spec,
       [](const orch_run* run, const orch_sink* sink) {
         guarded(sink, [&] {
-          const words::Unread unread(sink->explain == ORCH_QUIET);
-          Problems problems(*sink);
+          const words::UnreadTexts unread(sink->explain == ORCH_QUIET);
+          ProblemSink problems(*sink);
           spec.check(shim.view(*run), problems);
         });
       },

@@ -27,7 +27,7 @@ inline std::uint32_t recompute_of(std::string_view choice) {
 }
 
 // Bytes per parameter.
-struct States {
+struct StateBytes {
   double weights = 2;    // in the format of the matrix products
   double master = 4;     // the fp32 copy that the optimizer updates; 0 if weights are fp32
   double moments = 8;    // the optimizer's state
@@ -64,8 +64,8 @@ inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std:
       name, first, last, bytes,
       [&] {
         const auto whole = say(each, " B x ", params, " params");
-        return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
-                          : say(whole, " = ", Size{bytes});
+        return shards > 1 ? say(whole, " / ", shards, " = ", PrintedBytes{bytes})
+                          : say(whole, " = ", PrintedBytes{bytes});
       },
       place);
 }
@@ -74,8 +74,9 @@ inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std:
 // without master weights when dtype is fp32. Adafactor (Shazeer and Stern 2018) stores row and
 // column means instead of Adam's moments: 16h floats for the four matrices of GPT-2's layer, which
 // has 12h^2 weights.
-inline States states(std::string_view dtype, std::string_view optimizer, const Transformer& model) {
-  States result;
+inline StateBytes states(std::string_view dtype, std::string_view optimizer,
+                         const Transformer& model) {
+  StateBytes result;
   result.weights = element_bytes(dtype);
   result.master = result.weights < 4 ? 4 : 0;
   result.gradients = result.weights;

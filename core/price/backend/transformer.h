@@ -41,7 +41,7 @@ inline double word_statistics(const Transformer& model) {
 inline double first_statistics(const Transformer& model) {
   return model.sizes.learned_positions() ? model.seq + model.hidden + 1 : 2;
 }
-inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) {
+inline void emit_statistics(WorkSink& sink, double numbers, const MeshGroup& group) {
   if (group.size == 1) return;
   sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, group, 0.1),
                  {0, 0, 0, 1}),
@@ -50,7 +50,7 @@ inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) 
 
 // One reduction of what all ranks of our own trainers must agree on: the gradient norm, the loss,
 // whether to stop.
-inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group& world) {
+inline void emit_agreement(const Transformer& model, WorkSink& sink, const MeshGroup& world) {
   constexpr double kBytes = 24;
   if (!model.lean || world.size == 1) return;
   sink.op(
@@ -131,7 +131,7 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
                     std::uint32_t kernel = ORCH_STREAMS) {
   const double bytes = each * count * model.element / 2;
   sink.op(during(moved(ORCH_MEMORY, name, bytes, kernel), passes), [&] {
-    return say(each * model.element / 2, " B x ", count, " ", what, " = ", Size{bytes});
+    return say(each * model.element / 2, " B x ", count, " ", what, " = ", PrintedBytes{bytes});
   });
 }
 
@@ -187,11 +187,11 @@ inline void softmax(const Transformer& model, WorkSink& sink) {
 
 inline void tensor_collective(const Transformer& model, WorkSink& sink, const char* name,
                               std::uint32_t which, Passes passes, bool hidden = false) {
-  const Group group{static_cast<std::int64_t>(model.tensor_parallel), 1};
+  const MeshGroup group{static_cast<std::int64_t>(model.tensor_parallel), 1};
   const double bytes = model.sbh() * model.element;
   sink.op(during(collective(name, which, bytes, group), passes, hidden), [&] {
     return say(model.element, " B x s*b*h = ", model.element, " x ", model.sbh(), " = ",
-               Size{bytes}, " over ", model.tensor_parallel, " ranks");
+               PrintedBytes{bytes}, " over ", model.tensor_parallel, " ranks");
   });
 }
 
@@ -242,10 +242,11 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
   const double width = sizes.latent() ? sizes.q_width() + sizes.value_width() : sizes.kv_width();
   const double bytes =
       model.seq * model.micro_batch * width * model.element / model.tensor_parallel;
-  const Group group{static_cast<std::int64_t>(model.context_parallel),
-                    static_cast<std::int64_t>(model.tensor_parallel)};
+  const MeshGroup group{static_cast<std::int64_t>(model.context_parallel),
+                        static_cast<std::int64_t>(model.tensor_parallel)};
   const auto formula = [&] {
-    return say(model.element, " B x s*b x ", width, " / t of keys and values = ", Size{bytes});
+    return say(model.element, " B x s*b x ", width,
+               " / t of keys and values = ", PrintedBytes{bytes});
   };
   sink.op(during(collective("context all-gather", ORCH_ALL_GATHER, bytes, group),
                  {1, model.again() ? 1.0 : 0.0, 1, 0}, ORCH_HIDDEN),
@@ -303,7 +304,7 @@ inline void emit_embedding(const Transformer& model, WorkSink& sink) {
 // the sum of exponentials, the target's logit.
 inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel;
-  const Group group{static_cast<std::int64_t>(t), 1};
+  const MeshGroup group{static_cast<std::int64_t>(t), 1};
   const auto op = model.lean ? during(collective("cross entropy all-reduce", ORCH_ALL_GATHER,
                                                  12 * t * model.tokens(), group),
                                       {1, 0, 0, 0})
@@ -333,7 +334,8 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
   const double each = cross_entropy_bytes(model), bytes = each * model.logits();
   sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes, ORCH_CROSS_ENTROPY), {1, 0, 1, 0}),
           [&] {
-            return say(each, " B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
+            return say(each, " B x ", model.logits(), " logits = ", PrintedBytes{bytes},
+                       " in each pass");
           });
   if (t <= 1) return;
   cross_entropy_exchange(model, sink);
@@ -438,7 +440,7 @@ inline double framework_logit(std::string_view cross_entropy, double element, do
 
 // Makes a Transformer from the settings that all backends share; fp32_logits: bytes held in fp32
 // per 16-bit logit in a plain cross entropy.
-inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
+inline Transformer transformer(const BackendRun& run, double fp32_logits = 8) {
   const auto& all = plan::common_settings;
   auto model = transformer(run.model(), run->micro_batch);
   model.tensor_parallel = static_cast<double>(run->tensor_parallel);
@@ -463,8 +465,9 @@ inline void emit_activations(const Transformer& model, WorkSink& sink, std::int6
                              std::int64_t last, double layers, const char* name = "activations") {
   const double kept = kept_per_layer(model);
   sink.memory(name, first, last, layers * kept, [&] {
-    return say(layers, " layers in flight x ", Size{kept},
-               model.full() ? " (inputs only)" : kept_formula(model), " = ", Size{layers * kept});
+    return say(layers, " layers in flight x ", PrintedBytes{kept},
+               model.full() ? " (inputs only)" : kept_formula(model), " = ",
+               PrintedBytes{layers * kept});
   });
 }
 
@@ -485,14 +488,15 @@ inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t la
   const std::int64_t end = logits > again + gradients ? last - 1 : last;
   if (end >= 0) {
     sink.memory("recomputed layer", 0, end, again,
-                [&] { return say("one layer while it runs backward = ", Size{again}); });
+                [&] { return say("one layer while it runs backward = ", PrintedBytes{again}); });
     sink.memory("layer in backward", 0, end, gradients, [&] {
-      return say("of its activations while it runs backward = ", Size{gradients});
+      return say("of its activations while it runs backward = ", PrintedBytes{gradients});
     });
   }
   if (end < last)
     sink.memory("logits", last, last, logits, [&] {
-      return say(logits / model.logits(), " B x ", model.logits(), " logits = ", Size{logits});
+      return say(logits / model.logits(), " B x ", model.logits(),
+                 " logits = ", PrintedBytes{logits});
     });
 }
 

@@ -16,12 +16,12 @@
 namespace orch::backend {
 
 // A number of bytes, printed as "17.2 GB".
-struct Size {
+struct PrintedBytes {
   double bytes;
 };
 
 // A share, printed as "7.7 %".
-struct Percent {
+struct PrintedPercent {
   double fraction;
 };
 
@@ -32,12 +32,12 @@ namespace words {
 // alone.
 inline constinit thread_local bool unread = false;
 
-class Unread {
+class UnreadTexts {
  public:
-  explicit Unread(bool yes) : before_(unread) { unread = yes; }
-  ~Unread() { unread = before_; }
-  Unread(const Unread&) = delete;
-  Unread& operator=(const Unread&) = delete;
+  explicit UnreadTexts(bool yes) : before_(unread) { unread = yes; }
+  ~UnreadTexts() { unread = before_; }
+  UnreadTexts(const UnreadTexts&) = delete;
+  UnreadTexts& operator=(const UnreadTexts&) = delete;
 
  private:
   bool before_;
@@ -65,7 +65,7 @@ inline void put_number(std::string& out, double number) {
   }
 }
 
-inline void put(std::string& out, Size size) {
+inline void put(std::string& out, PrintedBytes size) {
   constexpr const char* kUnits[] = {" B", " kB", " MB", " GB", " TB", " PB"};
   double amount = size.bytes;
   int unit = 0;
@@ -74,7 +74,9 @@ inline void put(std::string& out, Size size) {
   out += kUnits[unit];
 }
 
-inline void put(std::string& out, Percent share) { print(out, "%.1f %%", share.fraction * 100); }
+inline void put(std::string& out, PrintedPercent share) {
+  print(out, "%.1f %%", share.fraction * 100);
+}
 
 template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
 void put(std::string& out, Number number) {

@@ -12,7 +12,7 @@
 namespace orch::backend {
 
 // Which text to collect along with the numbers of a work.
-enum class Explained { none, names, formulas };  // formulas: and names
+enum class WorkTexts { none, names, formulas };  // formulas: and names
 
 // An operation of a block, as in orch_op. Names and formulas are collected only if asked for, in
 // Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
@@ -55,7 +55,7 @@ struct Work {
   bool filled = false;  // weight gradients are computed in bubbles
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::string dtype = "bf16";
-  Explained explained = Explained::formulas;  // the default is for works made by hand
+  WorkTexts explained = WorkTexts::formulas;  // the default is for works made by hand
   std::vector<Block> blocks;
   std::vector<Op> ops;
   std::vector<Stages> stage_list;

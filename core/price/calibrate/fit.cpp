@@ -41,12 +41,12 @@ double spread_of(Vector residuals, std::size_t tables, double decided, double as
 
 using Members = std::vector<std::size_t>;  // indices of a joint's observations
 
-void widen(plan::Seen::Span& span, double value) {
+void widen(plan::SeenRanges::Span& span, double value) {
   span.low = span.low == 0 ? value : std::min(span.low, value);
   span.high = std::max(span.high, value);
 }
 
-void add(plan::Seen& seen, const plan::Run& run) {
+void add(plan::SeenRanges& seen, const plan::Run& run) {
   ++seen.rows;
   widen(seen.gpus, static_cast<double>(run.gpus));
   widen(seen.params, run.model.params());
@@ -61,9 +61,9 @@ void add(plan::Seen& seen, const plan::Run& run) {
 }
 
 // Writes one quantity's fit into machines and stacks.
-class Teller {
+class QuantityFit {
  public:
-  Teller(Joint& joint, bool memory) : joint_(joint), memory_(memory) {
+  QuantityFit(JointModel& joint, bool memory) : joint_(joint), memory_(memory) {
     if (!joint.observations().empty()) solution_ = joint.solve(residuals_);
   }
 
@@ -155,8 +155,8 @@ class Teller {
   // Adds which stacks a machine's rows ran, and the settings of each stack where they are fewer
   // than all of the machine's.
   void tell_stacks(const Members& rows, const std::vector<plan::StackPtr>& stacks,
-                   plan::Seen& out) const {
-    std::map<std::string, plan::Seen> of_stack;
+                   plan::SeenRanges& out) const {
+    std::map<std::string, plan::SeenRanges> of_stack;
     for (const auto i : rows) {
       const auto& observation = *joint_.observations()[i];
       if (observation.stack >= 0)
@@ -176,7 +176,7 @@ class Teller {
   }
 
   // A remark for a constant at its limit, which would go further if it could.
-  static std::string bound(const Joint::Unknown& unknown, double value) {
+  static std::string bound(const JointModel::Unknown& unknown, double value) {
     const auto& t = *unknown.tunable;
     if (value >= 0.999 * t.max) return ", at its upper bound";
     return value <= 1.001 * t.min ? ", at its lower bound" : "";
@@ -196,7 +196,7 @@ class Teller {
         spread_of(std::move(residuals), tables.size(), decided, assumed), origin};
   }
 
-  const Joint& joint_;
+  const JointModel& joint_;
   bool memory_;
   Solution solution_;
   Vector residuals_;
@@ -227,23 +227,23 @@ plan::Stack as_assumed(const plan::Stack& stack) {
   return out;
 }
 
-Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
-           std::span<const Observation* const> observations, Options options) {
-  Fitted out;
+FitResult fit(const std::vector<FittedMachine>& machines, const std::vector<plan::StackPtr>& stacks,
+              std::span<const Observation* const> observations, FitOptions options) {
+  FitResult out;
   for (const auto& machine : machines) {
     const auto& present = machine.partitions.front()->calibration;
     auto& made = out.machines.emplace_back();
     if (present && machine.held) made = *present;
-    if (options.start == Start::present && present) made.constants = present->constants;
+    if (options.start == FitStart::present && present) made.constants = present->constants;
     made.eras = machine.eras;
   }
   for (const auto& stack : stacks) {
     auto& made = out.stacks.emplace_back(*stack);
-    if (options.stacks && options.start == Start::datasheet) made = as_assumed(*stack);
+    if (options.stacks && options.start == FitStart::datasheet) made = as_assumed(*stack);
   }
   for (const bool memory : {false, true}) {
-    Joint joint(machines, stacks, observations, options, memory);
-    const Teller teller(joint, memory);
+    JointModel joint(machines, stacks, observations, options, memory);
+    const QuantityFit teller(joint, memory);
     for (std::size_t m = 0; m < machines.size(); ++m)
       if (!machines[m].held)
         teller.tell_machine(static_cast<int>(m), machines[m].partitions.front()->efficiency, stacks,

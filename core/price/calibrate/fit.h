@@ -28,35 +28,35 @@ struct Observation {
 };
 
 // Partitions that are fitted as one: they differ in memory at most. eras: the known days.
-struct Machine {
+struct FittedMachine {
   std::vector<const plan::Partition*> partitions;
-  std::vector<plan::Era> eras;
+  std::vector<plan::SoftwareEra> eras;
   bool held = false;  // its constants are fixed, and its rows determine stacks alone
 };
 
 // Where a fit starts: from datasheets and factors of 1, or from the constants fitted before.
-enum class Start { datasheet, present };
+enum class FitStart { datasheet, present };
 
 // The results for each machine and each stack, in the order in which they were given. Constants
 // that no row depends on are left out.
-struct Fitted {
+struct FitResult {
   std::vector<plan::Calibration> machines;
   std::vector<plan::Stack> stacks;
 };
 
 // Options of a fit.
-struct Options {
-  Start start = Start::datasheet;
+struct FitOptions {
+  FitStart start = FitStart::datasheet;
   // If false, the factors of stacks stay fixed, and rows correct the machines alone, with the
   // doubts of both.
   bool stacks = true;
-  const Fitted* near = nullptr;  // a fit to nearly the same rows, used as starting point
+  const FitResult* near = nullptr;  // a fit to nearly the same rows, used as starting point
 };
 
 // Fits all constants at once: those of each machine, whatever software ran there, and the factors
 // of each stack, wherever it ran. Null observations are left out.
-Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
-           std::span<const Observation* const> observations, Options options = {});
+FitResult fit(const std::vector<FittedMachine>& machines, const std::vector<plan::StackPtr>& stacks,
+              std::span<const Observation* const> observations, FitOptions options = {});
 
 // A stack with only its assumed values, without anything fitted to rows.
 plan::Stack as_assumed(const plan::Stack& stack);

@@ -33,8 +33,10 @@ double median_of(Vector values) {
 
 }  // namespace
 
-Joint::Joint(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
-             std::span<const Observation* const> observations, Options options, bool memory)
+JointModel::JointModel(const std::vector<FittedMachine>& machines,
+                       const std::vector<plan::StackPtr>& stacks,
+                       std::span<const Observation* const> observations, FitOptions options,
+                       bool memory)
     : machines_(machines),
       options_(options),
       memory_(memory),
@@ -75,7 +77,7 @@ Joint::Joint(const std::vector<Machine>& machines, const std::vector<plan::Stack
   choose();
 }
 
-std::size_t Joint::pair_of(const Observation& o, const std::vector<plan::StackPtr>& stacks) {
+std::size_t JointModel::pair_of(const Observation& o, const std::vector<plan::StackPtr>& stacks) {
   const auto key = std::make_pair(o.run.partition, o.stack);
   const auto [found, fresh] = known_.try_emplace(key, pairs_.size());
   if (!fresh) return found->second;
@@ -90,18 +92,18 @@ std::size_t Joint::pair_of(const Observation& o, const std::vector<plan::StackPt
   return found->second;
 }
 
-double Joint::measured(std::size_t row) const {
+double JointModel::measured(std::size_t row) const {
   return memory_ ? observations_[row]->memory : observations_[row]->step_seconds;
 }
 
-double Joint::predict(std::size_t row) {
+double JointModel::predict(std::size_t row) {
   const auto& o = *observations_[row];
   const auto& at = pairs_[pair_[row]].tuned;
   if (!memory_) return estimator_.step_seconds(o.run, o.work, at);
   return estimator_.estimate(o.run, o.work, at).memory_of(o.memory_of);
 }
 
-int Joint::era_of(std::size_t row) const {
+int JointModel::era_of(std::size_t row) const {
   const auto& o = *observations_[row];
   const auto& eras = machines_[o.machine].eras;
   if (memory_ || o.day.empty() || machines_[o.machine].held) return -1;
@@ -111,8 +113,8 @@ int Joint::era_of(std::size_t row) const {
 }
 
 // Keeps an unknown that moves some row if changed by twice its doubt, with the rows that it moves.
-bool Joint::consider(Unknown unknown) {
-  Rows rows;
+bool JointModel::consider(Unknown unknown) {
+  RowNumbers rows;
   double most = 0;
   const auto at = static_cast<std::size_t>(unknown.tunable - tunables_.data());
   for (std::size_t row = 0; row < observations_.size(); ++row) {
@@ -134,7 +136,7 @@ bool Joint::consider(Unknown unknown) {
   return true;
 }
 
-void Joint::choose() {
+void JointModel::choose() {
   for (const auto& tunable : tunables_) {
     const double doubt =
         options_.stacks ? tunable.doubt : std::hypot(tunable.doubt, tunable.stack_doubt);
@@ -147,7 +149,7 @@ void Joint::choose() {
   }
   for (std::size_t m = 0; m < machines_.size(); ++m)
     for (std::size_t era = 0; !machines_[m].held && era < machines_[m].eras.size(); ++era) {
-      Rows rows;
+      RowNumbers rows;
       for (std::size_t row = 0; row < observations_.size(); ++row)
         if (observations_[row]->machine == m && era_of(row) == static_cast<int>(era))
           rows.push_back(row);
@@ -157,7 +159,7 @@ void Joint::choose() {
     }
 }
 
-void Joint::set(const Vector& point) {
+void JointModel::set(const Vector& point) {
   for (auto& pair : pairs_)
     for (std::size_t t = 0; t < tunables_.size(); ++t)
       tunables_[t].in(pair.tuned).value = pair.base[t];
@@ -177,7 +179,7 @@ void Joint::set(const Vector& point) {
 
 // Runs with the same configuration share their weight: five repeats are one configuration measured
 // well.
-Vector Joint::weights() const {
+Vector JointModel::weights() const {
   const auto key = [](const Observation& o) {
     const auto& run = o.run;
     return std::make_tuple(o.machine, o.stack, plan::label(run), run.model.layers, run.model.hidden,
@@ -198,7 +200,7 @@ Vector Joint::weights() const {
 
 // Solves twice: the residuals of the first time give the noise of each stack's rows on a machine
 // for the second.
-Solution Joint::solve(Vector& residuals) {
+Solution JointModel::solve(Vector& residuals) {
   Problem problem;
   problem.unknowns = unknowns_.size();
   problem.touched = touched_;
@@ -221,7 +223,7 @@ Solution Joint::solve(Vector& residuals) {
     factor.back() = static_cast<int>(eras.at({machine, at}));
     log_measured.back() -= std::log(era_start(static_cast<int>(machine), at));
   }
-  problem.residuals = [&](const Vector& point, const Rows& rows, Vector& out) {
+  problem.residuals = [&](const Vector& point, const RowNumbers& rows, Vector& out) {
     set(point);
     for (const auto i : rows)
       out[i] = (std::log(predict(i)) - log_measured[i] +
@@ -229,7 +231,7 @@ Solution Joint::solve(Vector& residuals) {
                noise[i];
   };
   residuals.assign(observations_.size(), 0);
-  Rows all(observations_.size());
+  RowNumbers all(observations_.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   if (options_.near)
     problem.start = point_of(*options_.near);
@@ -245,7 +247,7 @@ Solution Joint::solve(Vector& residuals) {
   return solution;
 }
 
-Vector Joint::from_above() const {
+Vector JointModel::from_above() const {
   Vector point;
   for (const auto& unknown : unknowns_)
     point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" &&
@@ -256,7 +258,7 @@ Vector Joint::from_above() const {
   return point;
 }
 
-void Joint::set_noise(const Vector& residuals, Vector& noise) const {
+void JointModel::set_noise(const Vector& residuals, Vector& noise) const {
   const auto least = memory_ ? kMemoryNoise : kNoise;
   std::vector<Vector> left(pairs_.size());
   for (std::size_t i = 0; i < noise.size(); ++i)
@@ -265,7 +267,7 @@ void Joint::set_noise(const Vector& residuals, Vector& noise) const {
   for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = left[pair_[i]].front();
 }
 
-Vector Joint::point_of(const Fitted& other) const {
+Vector JointModel::point_of(const FitResult& other) const {
   Vector point;
   const Vector none(unknowns_.size(), 0);
   // The distance of a constant from its start.
@@ -289,14 +291,14 @@ Vector Joint::point_of(const Fitted& other) const {
   return point;
 }
 
-bool Joint::descends(int stack, int from) const {
+bool JointModel::descends(int stack, int from) const {
   for (; stack >= 0; stack = parents_[static_cast<std::size_t>(stack)])
     if (stack == from) return true;
   return false;
 }
 
 // The same constant of the nearest ancestor of this stack.
-const Joint::Unknown* Joint::nearest_above(const Unknown& unknown) const {
+const JointModel::Unknown* JointModel::nearest_above(const Unknown& unknown) const {
   const Unknown* found = nullptr;
   for (const auto& each : unknowns_)
     if (each.stack >= 0 && each.stack != unknown.stack && each.tunable == unknown.tunable &&
@@ -305,12 +307,12 @@ const Joint::Unknown* Joint::nearest_above(const Unknown& unknown) const {
   return found;
 }
 
-double Joint::era_start(int machine, std::size_t era) const {
-  if (options_.start == Start::datasheet) return 1;
+double JointModel::era_start(int machine, std::size_t era) const {
+  if (options_.start == FitStart::datasheet) return 1;
   return machines_[static_cast<std::size_t>(machine)].eras[era].time.value;
 }
 
-double Joint::value(const Unknown& unknown, const Vector& point) const {
+double JointModel::value(const Unknown& unknown, const Vector& point) const {
   double moved = 0;
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
     const auto& each = unknowns_[k];

@@ -13,10 +13,10 @@ namespace orch::calibrate {
 
 // One quantity (step time or memory) of all observations as a function of all machines' constants,
 // all stacks' factors and the eras. An unknown is the logarithm of a factor on the starting value.
-class Joint {
+class JointModel {
  public:
-  Joint(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
-        std::span<const Observation* const> observations, Options options, bool memory);
+  JointModel(const std::vector<FittedMachine>& machines, const std::vector<plan::StackPtr>& stacks,
+             std::span<const Observation* const> observations, FitOptions options, bool memory);
 
   struct Unknown {
     const plan::Tunable* tunable = nullptr;  // null: an era
@@ -47,11 +47,11 @@ class Joint {
   };
 
   std::size_t pair_of(const Observation& observation, const std::vector<plan::StackPtr>& stacks);
-  bool starts_measured(const Machine& machine) const {
-    return machine.held || options_.start == Start::present;
+  bool starts_measured(const FittedMachine& machine) const {
+    return machine.held || options_.start == FitStart::present;
   }
   // True if stacks start from their present factors.
-  bool keeps_factors() const { return options_.start == Start::present || !options_.stacks; }
+  bool keeps_factors() const { return options_.start == FitStart::present || !options_.stacks; }
   bool moves(const Unknown& unknown, const Pair& pair) const {
     return unknown.machine >= 0 ? pair.machine == unknown.machine
                                 : descends(pair.stack, unknown.stack);
@@ -68,13 +68,13 @@ class Joint {
   // The start of the descent: floors begin high, because a floor below every row has no slope.
   Vector from_above() const;
   // The values of the unknowns in another fit; 0 for those it does not have.
-  Vector point_of(const Fitted& other) const;
+  Vector point_of(const FitResult& other) const;
   const Unknown* nearest_above(const Unknown& unknown) const;
   // Sets the noise of each row to the residuals of the rows of its stack on its machine.
   void set_noise(const Vector& residuals, Vector& noise) const;
 
-  const std::vector<Machine>& machines_;
-  Options options_;
+  const std::vector<FittedMachine>& machines_;
+  FitOptions options_;
   bool memory_;
   std::span<const plan::Tunable> tunables_;
   std::vector<const Observation*> observations_;
@@ -82,7 +82,7 @@ class Joint {
   std::vector<Pair> pairs_;
   std::map<std::pair<const plan::Partition*, int>, std::size_t> known_;
   std::vector<Unknown> unknowns_;
-  std::vector<Rows> touched_;
+  std::vector<RowNumbers> touched_;
   std::vector<Vector> starts_;   // by machine: its first partition's constants, by tunable
   std::vector<Vector> factors_;  // by stack
   std::vector<int> parents_;     // by stack: its parent, or -1

@@ -109,7 +109,7 @@ class Solver {
     return cost;
   }
 
-  const Rows& touched(std::size_t unknown) const {
+  const RowNumbers& touched(std::size_t unknown) const {
     return problem_.touched.empty() ? all_ : problem_.touched[unknown];
   }
 
@@ -168,9 +168,9 @@ class Solver {
 
   const Problem& problem_;
   Vector point_, residuals_;
-  Rows all_;
-  std::vector<Vector> slopes_;  // by unknown
-  std::vector<Rows> moves_;     // by residual: the unknowns that change it
+  RowNumbers all_;
+  std::vector<Vector> slopes_;     // by unknown
+  std::vector<RowNumbers> moves_;  // by residual: the unknowns that change it
   double scale_ = 1, cost_ = 0;
 };
 

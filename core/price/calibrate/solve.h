@@ -6,7 +6,7 @@
 namespace orch::calibrate {
 
 using Vector = std::vector<double>;
-using Rows = std::vector<std::size_t>;
+using RowNumbers = std::vector<std::size_t>;
 
 // A least-squares problem whose residuals are in units of their own spread. Far outliers hardly
 // count (Cauchy loss): a row that contradicts its own repeats must not distort the others.
@@ -16,9 +16,9 @@ struct Problem {
   Vector weights;  // one per residual
   Vector start;    // empty: all 0
   // The residuals that each unknown affects; empty: all of them.
-  std::vector<Rows> touched;
+  std::vector<RowNumbers> touched;
   // Computes the residuals of some rows at a point, in the order of the weights.
-  std::function<void(const Vector& point, const Rows& rows, Vector& residuals)> residuals;
+  std::function<void(const Vector& point, const RowNumbers& rows, Vector& residuals)> residuals;
 };
 
 struct Solution {

@@ -21,12 +21,12 @@ using backend::Work;
 using plan::Estimate;
 using plan::Run;
 
-void Lanes::add(const Lanes& other, double times) {
+void OverlapLanes::add(const OverlapLanes& other, double times) {
   links += times * other.links;
   host += times * other.host;
 }
 
-void Phases::add(const Phases& other, double times) {
+void StepPhases::add(const StepPhases& other, double times) {
   forward_open += times * other.forward_open;
   backward_open += times * other.backward_open;
   step_open += times * other.step_open;
@@ -43,11 +43,11 @@ void Phases::add(const Phases& other, double times) {
   step_bytes += times * other.step_bytes;
 }
 
-double exposed(const Lanes& hidden, double open, double overlap) {
+double exposed(const OverlapLanes& hidden, double open, double overlap) {
   return std::max(0.0, hidden.longest() - overlap * open);
 }
 
-Passed passed(const Phases& p, double overlap) {
+PassTimes passed(const StepPhases& p, double overlap) {
   const double forward = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap);
   const double backward = p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
   const double forward_waits = std::max(0.0, p.forward_launches - forward);
@@ -109,8 +109,8 @@ void Estimator::price_blocks(const Run& run, const Work& work) {
   }
 }
 
-Phases Estimator::stage_phases(const Work& work, const backend::Stages& stages) const {
-  Phases phases;
+StepPhases Estimator::stage_phases(const Work& work, const backend::Stages& stages) const {
+  StepPhases phases;
   for (std::size_t b = 0; b < blocks_.size(); ++b)
     phases.add(blocks_[b], work.counts[stages.first_count + b]);
   return phases;
@@ -238,7 +238,7 @@ Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partit
   add_remarks(run, at, unseen, out);
   out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);
-  if (work.explained == backend::Explained::formulas) explain_memory(work, out);
+  if (work.explained == backend::WorkTexts::formulas) explain_memory(work, out);
   return out;
 }
 

@@ -14,29 +14,29 @@ namespace orch::estimate {
 
 // Seconds of work that may overlap something: transfers between ranks and to the host, and the
 // host's own work beside them. The slower of the two is waited for.
-struct Lanes {
+struct OverlapLanes {
   double links = 0, host = 0;
 
   double& of(const orch_op& op) { return op.kind == ORCH_HOST ? host : links; }
   double longest() const { return std::max(links, host); }
-  void add(const Lanes& other, double times);
+  void add(const OverlapLanes& other, double times);
 };
 
 // Seconds of one block or stage, by phase. "open" time cannot be hidden; "hidden" time may overlap
 // the open part of its phase (in step: the last backward). "late" time overlaps the next step's
 // first forward.
-struct Phases {
+struct StepPhases {
   double forward_open = 0, backward_open = 0, step_open = 0;  // backward includes recomputation
-  Lanes forward_hidden, backward_hidden, step_hidden;
-  Lanes late, late_gathers;  // collectives are separate: they slow the device down
+  OverlapLanes forward_hidden, backward_hidden, step_hidden;
+  OverlapLanes late, late_gathers;  // collectives are separate: they slow the device down
   double forward_launches = 0, backward_launches = 0;  // by the host, in parallel to the above
   double overheads = 0;                                // included above: layers, stages
   double weights = 0;                                  // part of backward that can be delayed
   double micro_bytes = 0, step_bytes = 0;              // passed to collectives
 
-  void add(const Phases& other, double times);
+  void add(const StepPhases& other, double times);
   // The lanes of an operation at the end of a step, by what hides it.
-  Lanes& end_of(const orch_op& op) {
+  OverlapLanes& end_of(const orch_op& op) {
     if (op.hidden != ORCH_UNDER_FORWARD) return step_hidden;
     return op.kind == ORCH_COLLECTIVE ? late_gathers : late;
   }
@@ -45,15 +45,15 @@ struct Phases {
 // The part of hidden time that stays visible, if only the share `overlap` of the open part can
 // cover it. Late copies and the host's work do not slow the device: the whole open part covers
 // them.
-double exposed(const Lanes& hidden, double open, double overlap);
+double exposed(const OverlapLanes& hidden, double open, double overlap);
 
 // The times of a micro-batch in forward and backward: those of the device, or of the host where it
 // launches kernels more slowly than the device executes them.
-struct Passed {
+struct PassTimes {
   double forward = 0, backward = 0;
   double forward_waits = 0, backward_waits = 0;  // the part that is waiting for the host
 };
-Passed passed(const Phases& phases, double overlap);
+PassTimes passed(const StepPhases& phases, double overlap);
 
 // Asks the run's backend for its work.
 using AskWork = std::function<Status(const plan::Run& run, backend::Work& work)>;
@@ -96,7 +96,7 @@ class Estimator {
   const plan::Partition& place_of(const plan::Run& run);
   Status add_others(const plan::Run& run, const AskWork& ask, plan::Estimate& out);
   void price_blocks(const plan::Run& run, const backend::Work& work);
-  Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
+  StepPhases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
   void price_stages(const backend::Work& work);
   void add_stages(const backend::Work& work, plan::Estimate& out);
   void total_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
@@ -105,7 +105,7 @@ class Estimator {
   void explain_memory(const backend::Work& work, plan::Estimate& out) const;
 
   const plan::Partition* at_ = nullptr;  // the constants in use
-  std::vector<Phases> blocks_;
+  std::vector<StepPhases> blocks_;
   std::vector<Stage> stages_;
   std::vector<double> device_;         // bytes by stage
   std::vector<double> settled_;        // part of device_ that is allocated once and stays
@@ -125,7 +125,8 @@ class Estimator {
     int engine = -1;  // index of the setting that names the engine
     plan::Value value;
     std::string stack, trainer;
-    std::vector<const plan::OnStack*> stacks;  // if several, the nearest differs from run to run
+    std::vector<const plan::StackOnPartition*>
+        stacks;  // if several, the nearest differs from run to run
     const plan::Partition* at = nullptr;
   };
   Place place_;

@@ -12,24 +12,24 @@ namespace orch::estimate {
 namespace {
 
 using backend::Work;
-using plan::Item;
+using plan::EstimateItem;
 
 // Indexed by ORCH_GEMM, ORCH_ATTENTION, ...
 constexpr std::array kKindNames{"gemm", "attention", "memory",   "collective",
                                 "copy", "host",      "overhead", "overhead"};
 
 // The visible share of each hidden second: that of the slower lane, which covers the other.
-Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
+OverlapLanes sticking_out(const OverlapLanes& hidden, double open, double overlap) {
   const double longest = hidden.longest(),
                share = longest > 0 ? exposed(hidden, open, overlap) / longest : 0;
-  return hidden.links >= hidden.host ? Lanes{share, 0} : Lanes{0, share};
+  return hidden.links >= hidden.host ? OverlapLanes{share, 0} : OverlapLanes{0, share};
 }
 
-struct Exposure {
-  Lanes forward, backward;
-  Phases end;  // visible shares at the end of a step, by what hides it
+struct ExposedTime {
+  OverlapLanes forward, backward;
+  StepPhases end;  // visible shares at the end of a step, by what hides it
 
-  Exposure(const Phases& p, double overlap)
+  ExposedTime(const StepPhases& p, double overlap)
       : forward(sticking_out(p.forward_hidden, p.forward_open, overlap)),
         backward(sticking_out(p.backward_hidden, p.backward_open, overlap)) {
     end.step_hidden = sticking_out(p.step_hidden, p.backward_open, overlap);
@@ -72,13 +72,13 @@ void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
 // The slowest stage's operations over all micro-batches, the bubble, the end of the step on the
 // stage that finishes last, the fixed cost: exactly the terms of total_time.
 void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estimate& out) const {
-  const bool formulas = work.explained == backend::Explained::formulas;
+  const bool formulas = work.explained == backend::WorkTexts::formulas;
   const Price price(*at_, run.gpus, work.dtype);
   const auto& efficiency = at_->efficiency;
   const auto m = static_cast<double>(work.micro_batches);
 
   const auto& slow = work.stage_list[slowest_];
-  Exposure sticks_out(stage_phases(work, slow), efficiency.overlap.value);
+  ExposedTime sticks_out(stage_phases(work, slow), efficiency.overlap.value);
   for_each_op(work, slow, [&](const backend::Block& block, const backend::Op& op, double count) {
     const auto& d = op.data;
     const double passes = d.forward + d.recompute + d.backward;
@@ -110,7 +110,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
                      work.chunks, work.filled ? "; without twice the gradients of weights" : "")});
 
   const auto& end = work.stage_list[last_to_end_];
-  Exposure end_sticks_out(stage_phases(work, end), efficiency.overlap.value);
+  ExposedTime end_sticks_out(stage_phases(work, end), efficiency.overlap.value);
   for_each_op(work, end, [&](const backend::Block& block, const backend::Op& op, double count) {
     if (op.data.step == 0) return;
     const double share = end_sticks_out.at_end(op.data);

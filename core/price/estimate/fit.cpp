@@ -8,7 +8,7 @@
 
 namespace orch::estimate {
 
-using plan::Fit;
+using plan::MemoryFit;
 
 namespace {
 
@@ -36,14 +36,14 @@ double allocator_slack(const plan::Partition& partition, double held, double set
   return std::max(least, std::min(wanted, kOfTheRest * rest));
 }
 
-Fit judge_fit(const plan::Partition& partition, const plan::Estimate& estimate) {
+MemoryFit judge_fit(const plan::Partition& partition, const plan::Estimate& estimate) {
   if (estimate.peak_memory > estimate.usable_memory ||
       estimate.host_memory > partition.host_memory.value)
-    return Fit::oom;
+    return MemoryFit::oom;
   if (estimate.memory_high > estimate.usable_memory ||
       estimate.peak_memory > partition.efficiency.tight.value * estimate.usable_memory)
-    return Fit::tight;
-  return Fit::fits;
+    return MemoryFit::tight;
+  return MemoryFit::fits;
 }
 
 std::string fit_reason(const plan::Partition& partition, const plan::Estimate& estimate) {
@@ -51,7 +51,7 @@ std::string fit_reason(const plan::Partition& partition, const plan::Estimate& e
     return fmt::format("{} of {} on the {}", format_bytes(part), format_bytes(all), place);
   };
   const Bytes usable = estimate.usable_memory;
-  if (judge_fit(partition, estimate) == Fit::fits) return "";
+  if (judge_fit(partition, estimate) == MemoryFit::fits) return "";
   if (estimate.peak_memory > usable) return of(estimate.peak_memory, usable, "GPU");
   if (estimate.host_memory > partition.host_memory.value)
     return of(estimate.host_memory, partition.host_memory.value, "host");

@@ -20,7 +20,7 @@ bool is_on_host(const backend::Memory& item, const plan::Partition& partition);
 double allocator_slack(const plan::Partition& partition, double held, double settled = 0);
 
 // Decides if the memory, with its range, fits the partition's GPUs and hosts.
-plan::Fit judge_fit(const plan::Partition& partition, const plan::Estimate& estimate);
+plan::MemoryFit judge_fit(const plan::Partition& partition, const plan::Estimate& estimate);
 
 // Why it is tight or does not fit: "85.9 GB of 85.0 GB on the GPU". A separate function, because
 // formatting takes longer than judging, and only a few of millions of runs are displayed.

@@ -15,7 +15,7 @@ namespace {
 using plan::Estimate;
 using plan::Phase;
 using plan::Run;
-using plan::Stretch;
+using plan::TrainingStretch;
 
 // The cost of a step in one layout: seconds per micro-batch, and the rest.
 struct StepCost {
@@ -24,16 +24,16 @@ struct StepCost {
 };
 
 // Appends stretch after stretch until the samples are used up.
-class Layer {
+class StretchLayout {
  public:
-  Layer(const Run& run, const Estimate& estimate)
+  StretchLayout(const Run& run, const Estimate& estimate)
       : run_(run),
         left_(run.samples()),
         flops_per_sample_(estimate.tflops_per_gpu * 1e12 * static_cast<double>(run.gpus) *
                           estimate.step_seconds / static_cast<double>(run.batch.global_batch)) {}
 
   void begin(std::int64_t global_batch, const Phase& phase) {
-    Stretch made;
+    TrainingStretch made;
     made.first_batch = global_batch;
     made.data_parallel = phase.data_parallel;
     made.nodes = phase.nodes;
@@ -57,8 +57,8 @@ class Layer {
     stretch.seconds += samples / batch * step;
   }
 
-  std::vector<Stretch> finish() {
-    std::erase_if(stretches_, [](const Stretch& stretch) { return stretch.samples == 0; });
+  std::vector<TrainingStretch> finish() {
+    std::erase_if(stretches_, [](const TrainingStretch& stretch) { return stretch.samples == 0; });
     for (auto& stretch : stretches_) {
       const double gpu_seconds = stretch.seconds * static_cast<double>(stretch.gpus);
       stretch.tokens = stretch.samples * static_cast<double>(run_.model.seq);
@@ -75,7 +75,7 @@ class Layer {
   const Run& run_;
   double left_;  // samples
   double flops_per_sample_;
-  std::vector<Stretch> stretches_;
+  std::vector<TrainingStretch> stretches_;
 };
 
 // A phase of the ramp-up may need more memory than the full run, because fewer ranks share its
@@ -95,9 +95,9 @@ StepCost step_cost(const Run& run, const Estimate& estimate) {
 
 // The whole training as stretches: the ramp-up cut where the number of nodes changes, then the full
 // batch. Each phase has its own costs; the estimate is the full batch's.
-std::vector<Stretch> lay_out(const Run& run, std::span<const Phase> phases,
-                             std::span<const StepCost> costs, const Estimate& estimate) {
-  Layer layer(run, estimate);
+std::vector<TrainingStretch> lay_out(const Run& run, std::span<const Phase> phases,
+                                     std::span<const StepCost> costs, const Estimate& estimate) {
+  StretchLayout layer(run, estimate);
   std::size_t at = 0;
   std::size_t begun = phases.size();  // none yet
   for (const auto& step : plan::ramp_steps(run.batch)) {
@@ -112,7 +112,7 @@ std::vector<Stretch> lay_out(const Run& run, std::span<const Phase> phases,
 }
 
 // Days and GPU-hours are the sums over the stretches.
-void add_up(std::span<const Stretch> stretches, Estimate& out) {
+void add_up(std::span<const TrainingStretch> stretches, Estimate& out) {
   out.days_to_train = out.gpu_hours = 0;
   for (const auto& stretch : stretches) {
     out.days_to_train += stretch.seconds / kDay;
@@ -151,7 +151,8 @@ void derive_rates(const Run& run, bool recompute, Estimate& out) {
 Status Estimator::add_others(const Run& run, const AskWork& ask, Estimate& out) {
   out.others.clear();
   const auto* chosen = plan::nearest_stack(run, place_.stacks);
-  const auto found = chosen ? plan::witnesses(run, *chosen) : std::vector<plan::Witness>();
+  const auto found =
+      chosen ? plan::witnesses(run, *chosen) : std::vector<plan::OtherMeasuredStack>();
   if (found.empty()) return {};
   if (auto status = ask(run, part_); !status) return status;
   for (const auto& witness : found) {

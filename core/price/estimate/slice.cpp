@@ -12,7 +12,7 @@ bool is_talk(const backend::Op& op) {
   return op.data.kind == ORCH_COLLECTIVE || op.data.kind == ORCH_STAGE_OVERHEAD;
 }
 
-bool is_as_full(const pipeline::Shape& some, const pipeline::Shape& all) {
+bool is_as_full(const pipeline::PipelineShape& some, const pipeline::PipelineShape& all) {
   for (std::int64_t stage = 0; stage < all.stages; ++stage)
     if (pipeline::in_flight(some, stage) != pipeline::in_flight(all, stage) ||
         pipeline::put_off(some, stage) != pipeline::put_off(all, stage))
@@ -45,7 +45,7 @@ backend::Work slice_of(const backend::Work& work, std::int64_t stage) {
 }
 
 std::int64_t enough_micro_batches(const backend::Work& work) {
-  const pipeline::Shape all{work.stages, work.chunks, work.micro_batches, work.filled};
+  const pipeline::PipelineShape all{work.stages, work.chunks, work.micro_batches, work.filled};
   auto some = all;
   some.micro_batches = std::min<std::int64_t>(2, all.micro_batches);
   while (some.micro_batches < all.micro_batches && !is_as_full(some, all)) ++some.micro_batches;

@@ -14,7 +14,7 @@
 namespace orch::estimate {
 namespace {
 
-using plan::Seen;
+using plan::SeenRanges;
 
 // The doubt for features that no row of any machine had: experts, context parallelism, a number
 // format. Assumed: as for a machine that was never measured (core/plan/stack.cpp).
@@ -37,20 +37,22 @@ plan::Distance distance_of(const plan::Run& run, const plan::Partition& at) {
 using Telling = std::vector<TellingSetting>;
 
 // True if rows had the setting. Rows without the field had the usual value, as nearly all do.
-bool had(const Seen::Settings& settings, const TellingSetting& setting) {
+bool had(const SeenRanges::Settings& settings, const TellingSetting& setting) {
   const auto found = settings.find(std::string(setting.name));
   if (found != settings.end()) return contains(found->second, setting.word);
   return setting.word == (setting.name == "context_parallel" ? "1" : "none");
 }
 
 // True if rows contain the field, but only other values.
-bool lacks(const Seen::Settings& settings, const TellingSetting& setting) {
+bool lacks(const SeenRanges::Settings& settings, const TellingSetting& setting) {
   return settings.contains(std::string(setting.name)) && !had(settings, setting);
 }
 
 bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSetting& setting) {
   if (!contains(kOwnKind, setting.name)) return true;
-  const auto has = [&](const Seen& seen) { return seen.rows > 0 && had(seen.settings, setting); };
+  const auto has = [&](const SeenRanges& seen) {
+    return seen.rows > 0 && had(seen.settings, setting);
+  };
   return has(at.seen) || has(at.on->seen) ||
          std::ranges::any_of(run.partition->stacks,
                              [&](const auto& each) { return has(each.stack->seen); });

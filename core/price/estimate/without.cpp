@@ -81,18 +81,18 @@ void level_stages(Work& work) {
 
 }  // namespace
 
-const std::vector<std::string>& Without::words() {
+const std::vector<std::string>& LeftOutTerms::words() {
   static const std::vector<std::string> all{"alignment", "bubble",        "communication",
                                             "eras",      "memory-bound",  "partition",
                                             "recompute", "slowest stage", "tiles"};
   return all;
 }
 
-Result<Without> Without::from(const std::vector<std::string>& names,
-                              const std::set<std::string>& known) {
+Result<LeftOutTerms> LeftOutTerms::from(const std::vector<std::string>& names,
+                                        const std::set<std::string>& known) {
   std::vector<std::string> candidates = words();
   candidates.insert(candidates.end(), known.begin(), known.end());
-  Without without;
+  LeftOutTerms without;
   Errors errors;
   for (const auto& name : names) {
     const auto wanted = lower(trim(name));
@@ -110,11 +110,11 @@ Result<Without> Without::from(const std::vector<std::string>& names,
   return without;
 }
 
-bool Without::names(std::string_view name) const {
+bool LeftOutTerms::names(std::string_view name) const {
   return has(lower(trim(name))) || has(lower(kind_of(name)));
 }
 
-void Without::apply(Work& work) const {
+void LeftOutTerms::apply(Work& work) const {
   for (const auto& block : work.blocks)
     for (std::size_t i = block.first_op; i < block.first_op + block.n_ops; ++i)
       if (names(block.name) || names(work.ops[i].name)) never(work.ops[i].data);

@@ -11,15 +11,15 @@
 namespace orch::estimate {
 
 // Parts of an estimate that are left out, to show what they are worth.
-class Without {
+class LeftOutTerms {
  public:
-  Without() = default;
+  LeftOutTerms() = default;
 
   // Accepts operations, blocks and memory by their names, ignoring case; "optimizer states" also
   // means "optimizer states: layers". Besides, keywords for what is not a single operation: see
   // words(). A name that is neither a keyword nor known is an error with a suggestion.
-  static Result<Without> from(const std::vector<std::string>& names,
-                              const std::set<std::string>& known);
+  static Result<LeftOutTerms> from(const std::vector<std::string>& names,
+                                   const std::set<std::string>& known);
 
   // alignment       attention is as fast for any head_dim
   // bubble          the pipe is full from the first micro-batch on

@@ -12,31 +12,31 @@
 
 namespace orch::measure {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Product, dtype, m, n, k, batch, seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pass, op, elements, bytes, seconds)
-static void from_json(const Json& json, Point& point) {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredProduct, dtype, m, n, k, batch, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredPass, op, elements, bytes, seconds)
+static void from_json(const SortedJson& json, MeasuredPoint& point) {
   json.at("bytes").get_to(point.amount);
   json.at("seconds").get_to(point.seconds);
 }
 
 namespace {
 
-double amount(const Json& json, const char* key) {
+double amount(const SortedJson& json, const char* key) {
   const auto value = json.at(key).get<double>();
   if (!std::isfinite(value) || value < 0)
     throw std::invalid_argument(fmt::format("{} is {}", key, value));
   return value;
 }
 
-double positive(const Json& json, const char* key) {
+double positive(const SortedJson& json, const char* key) {
   const auto value = amount(json, key);
   if (value == 0) throw std::invalid_argument(fmt::format("{} is 0", key));
   return value;
 }
 
-std::int64_t count(const Json& json, const char* key) {
+std::int64_t count(const SortedJson& json, const char* key) {
   const auto value = json.at(key).get<std::int64_t>();
   if (value < 1) throw std::invalid_argument(fmt::format("{} is {}", key, value));
   return value;
@@ -44,21 +44,21 @@ std::int64_t count(const Json& json, const char* key) {
 
 // Reads the rows of a list, whose numbers must all be above 0.
 template <class Row>
-std::vector<Row> rows_of(const Json& list) {
+std::vector<Row> rows_of(const SortedJson& list) {
   for (const auto& row : list)
     for (const auto& [key, value] : row.items())
       if (value.is_number()) positive(row, key.c_str());
   return list.get<std::vector<Row>>();
 }
 
-MeasuredLayer layer(const Json& json) {
+MeasuredLayer layer(const SortedJson& json) {
   return {count(json, "hidden"), count(json, "heads"), count(json, "seq"), count(json, "vocab"),
           count(json, "micro_batch")};
 }
 
-Measurement read(const Json& json) {
+DeviceMeasurement read(const SortedJson& json) {
   if (json.at("version") != 1) throw std::invalid_argument("version is not 1");
-  Measurement out;
+  DeviceMeasurement out;
   out.device = json.at("device").get<std::string>();
   if (out.device != "cpu" && out.device != "cuda")
     throw std::invalid_argument("device is neither cpu nor cuda");
@@ -72,24 +72,24 @@ Measurement read(const Json& json) {
   out.context = amount(memory, "context");
   out.communicator = amount(memory, "communicator");
   out.launch_seconds = positive(json, "launch_seconds");
-  out.products = rows_of<Product>(json.at("products"));
-  out.attention = rows_of<Product>(json.at("attention"));
+  out.products = rows_of<MeasuredProduct>(json.at("products"));
+  out.attention = rows_of<MeasuredProduct>(json.at("attention"));
   out.layer = layer(json.at("layer"));
-  out.passes = rows_of<Pass>(json.at("passes"));
-  out.all_reduce = rows_of<Point>(json.at("all_reduce"));
-  out.copies = rows_of<Point>(json.at("copies"));
+  out.passes = rows_of<MeasuredPass>(json.at("passes"));
+  out.all_reduce = rows_of<MeasuredPoint>(json.at("all_reduce"));
+  out.copies = rows_of<MeasuredPoint>(json.at("copies"));
   return out;
 }
 
 }  // namespace
 
-const Pass* Measurement::pass(const std::string& op) const {
-  const auto found =
-      std::find_if(passes.begin(), passes.end(), [&](const Pass& pass) { return pass.op == op; });
+const MeasuredPass* DeviceMeasurement::pass(const std::string& op) const {
+  const auto found = std::find_if(passes.begin(), passes.end(),
+                                  [&](const MeasuredPass& pass) { return pass.op == op; });
   return found == passes.end() ? nullptr : &*found;
 }
 
-Result<Measurement> parse_measurement(const std::string& text, const std::string& place) {
+Result<DeviceMeasurement> parse_measurement(const std::string& text, const std::string& place) {
   try {
     const auto json = parse_json(text);
     if (json.is_discarded()) throw std::runtime_error("is not JSON");

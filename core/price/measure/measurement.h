@@ -10,7 +10,7 @@
 namespace orch::measure {
 
 // A matrix product [m, k] x [k, n], batch times.
-struct Product {
+struct MeasuredProduct {
   std::string dtype;
   double m = 0, n = 0, k = 0, batch = 1;
   double seconds = 0;
@@ -19,7 +19,7 @@ struct Product {
 };
 
 // A memory-bound operation.
-struct Pass {
+struct MeasuredPass {
   std::string op;
   double elements = 0;
   double bytes = 0;
@@ -27,7 +27,7 @@ struct Pass {
 };
 
 // An amount of bytes or operations, and the seconds that it took.
-struct Point {
+struct MeasuredPoint {
   double amount = 0;
   double seconds = 0;
 };
@@ -41,7 +41,7 @@ struct MeasuredLayer {
 };
 
 // The output of orch-measure: what one rank reaches on a machine while `ranks` of them work.
-struct Measurement {
+struct DeviceMeasurement {
   std::string device;  // "cpu", "cuda"
   std::string name;    // the GPU's name
   std::string torch;   // LibTorch's version
@@ -52,17 +52,17 @@ struct Measurement {
   double context = 0;             // bytes of a process before its first tensor
   double communicator = 0;        // bytes that a group of ranks allocates
   double launch_seconds = 0;      // of an empty operation
-  std::vector<Product> products;
-  std::vector<Product> attention;
+  std::vector<MeasuredProduct> products;
+  std::vector<MeasuredProduct> attention;
   MeasuredLayer layer;
-  std::vector<Pass> passes;
-  std::vector<Point> all_reduce;
-  std::vector<Point> copies;  // between host and device, in both directions
+  std::vector<MeasuredPass> passes;
+  std::vector<MeasuredPoint> all_reduce;
+  std::vector<MeasuredPoint> copies;  // between host and device, in both directions
 
-  const Pass* pass(const std::string& op) const;
+  const MeasuredPass* pass(const std::string& op) const;
 };
 
 // An impossible number (negative, not finite, zero time) is an error.
-Result<Measurement> parse_measurement(const std::string& text, const std::string& place);
+Result<DeviceMeasurement> parse_measurement(const std::string& text, const std::string& place);
 
 }  // namespace orch::measure

@@ -9,7 +9,7 @@
 
 namespace orch::measure {
 
-Line fit_line(std::span<const Point> points) {
+FittedLine fit_line(std::span<const MeasuredPoint> points) {
   // Weights of 1 / seconds^2 make the errors relative.
   double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
   for (const auto& [x, y] : points) {
@@ -17,23 +17,23 @@ Line fit_line(std::span<const Point> points) {
     w += weight, wx += weight * x, wxx += weight * x * x;
     wy += weight * y, wxy += weight * x * y;
   }
-  const Line through_zero{0, wxx > 0 ? wxy / wxx : 0};
+  const FittedLine through_zero{0, wxx > 0 ? wxy / wxx : 0};
   const double determinant = w * wxx - wx * wx;
   if (points.size() < 2 || determinant <= 1e-12 * w * wxx) return through_zero;
-  const Line line{(wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
+  const FittedLine line{(wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
   if (line.fixed < 0) return through_zero;
   if (line.per_unit < 0) return {wy / w, 0};
   return line;
 }
 
-RingFit fit_all_reduce(std::span<const Point> points, std::int64_t ranks) {
+RingFit fit_all_reduce(std::span<const MeasuredPoint> points, std::int64_t ranks) {
   const auto line = fit_line(points);
   const auto n = static_cast<double>(ranks);
   const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
   return {line.fixed / (2 * levels), 2 * (n - 1) / n / line.per_unit};
 }
 
-double best_rate(std::span<const Product> products) {
+double best_rate(std::span<const MeasuredProduct> products) {
   double best = 0;
   for (const auto& product : products) best = std::max(best, product.flops() / product.seconds);
   return best;
@@ -45,15 +45,16 @@ constexpr double kOpsPerPass = 20;      // per layer, besides its products
 constexpr double kProductsPerPass = 6;  // per layer: four forward, eight backward
 constexpr double kUsable = 0.75;        // share of a machine's memory: other processes need some
 
-std::vector<Product> of_type(const std::vector<Product>& all, std::string_view dtype) {
-  std::vector<Product> out;
+std::vector<MeasuredProduct> of_type(const std::vector<MeasuredProduct>& all,
+                                     std::string_view dtype) {
+  std::vector<MeasuredProduct> out;
   for (const auto& product : all)
     if (product.dtype == dtype) out.push_back(product);
   return out;
 }
 
-std::vector<Product> aligned(const std::vector<Product>& all, bool wanted) {
-  std::vector<Product> out;
+std::vector<MeasuredProduct> aligned(const std::vector<MeasuredProduct>& all, bool wanted) {
+  std::vector<MeasuredProduct> out;
   for (const auto& product : all) {
     const auto head_dim = static_cast<std::int64_t>(std::min(product.n, product.k));
     if ((head_dim % 8 == 0) == wanted) out.push_back(product);
@@ -61,17 +62,17 @@ std::vector<Product> aligned(const std::vector<Product>& all, bool wanted) {
   return out;
 }
 
-Line line_of(const std::vector<Product>& products) {
-  std::vector<Point> points;
+FittedLine line_of(const std::vector<MeasuredProduct>& products) {
+  std::vector<MeasuredPoint> points;
   points.reserve(products.size());
   for (const auto& product : products) points.push_back({product.flops(), product.seconds});
   return fit_line(points);
 }
 
 // Writes constants whose origins have the same beginning.
-class Writer {
+class PartitionWriter {
  public:
-  Writer(plan::Partition& to, std::string where) : to_(to), where_(std::move(where)) {}
+  PartitionWriter(plan::Partition& to, std::string where) : to_(to), where_(std::move(where)) {}
 
   void set(plan::Constant& constant, double value, const std::string& how) const {
     constant = {value, where_ + ": " + how};
@@ -84,7 +85,7 @@ class Writer {
 };
 
 // The peak of a CPU is the rate of its best product; a GPU uses its datasheet, if there is one.
-void set_products(const Measurement& measured, const Writer& out) {
+void set_products(const DeviceMeasurement& measured, const PartitionWriter& out) {
   const bool cpu = measured.device == "cpu";
   auto& gpu = out.to().gpu;
   auto& efficiency = out.to().efficiency;
@@ -120,20 +121,22 @@ void set_products(const Measurement& measured, const Writer& out) {
                       format_seconds(line.fixed)));
 }
 
-struct Rate {
+struct MeasuredRate {
   double value = 0;
   std::string how;
 };
 
 // The bytes that an estimate counts for a pass, divided by its measured time.
-Rate charged_rate(const Measurement& measured, const char* op, double bytes, const char* how) {
+MeasuredRate charged_rate(const DeviceMeasurement& measured, const char* op, double bytes,
+                          const char* how) {
   const auto* pass = measured.pass(op);
-  return pass && bytes > 0 ? Rate{bytes / pass->seconds, how} : Rate{};
+  return pass && bytes > 0 ? MeasuredRate{bytes / pass->seconds, how} : MeasuredRate{};
 }
 
 // The bandwidth is the largest of the rates, so that all others are shares of it: on a CPU small
 // tensors stay in caches.
-void set_memory(const Measurement& measured, const Charged& charged, const Writer& out) {
+void set_memory(const DeviceMeasurement& measured, const ChargedBytes& charged,
+                const PartitionWriter& out) {
   auto& efficiency = out.to().efficiency;
   const auto* copy = measured.pass("copy");
   const auto* optimizer = measured.pass("optimizer");
@@ -154,7 +157,7 @@ void set_memory(const Measurement& measured, const Charged& charged, const Write
   if (measured.device == "cpu")
     out.set(out.to().gpu.memory_bandwidth, most, "the fastest of a rank's passes over memory");
   const double all = out.to().gpu.memory_bandwidth.value;
-  const auto share = [&](plan::Constant& constant, const Rate& rate) {
+  const auto share = [&](plan::Constant& constant, const MeasuredRate& rate) {
     if (rate.value > 0) out.set(constant, std::clamp(rate.value / all, 1e-4, 1.0), rate.how);
   };
   share(efficiency.memory, streams);
@@ -168,7 +171,7 @@ void set_memory(const Measurement& measured, const Charged& charged, const Write
   out.set(out.to().pcie.efficiency, 1, "as measured");
 }
 
-void set_links(const Measurement& measured, const Writer& out) {
+void set_links(const DeviceMeasurement& measured, const PartitionWriter& out) {
   auto& to = out.to();
   if (measured.ranks > 1 && !measured.all_reduce.empty()) {
     const auto ring = fit_all_reduce(measured.all_reduce, measured.ranks);
@@ -186,7 +189,7 @@ void set_links(const Measurement& measured, const Writer& out) {
   out.set(to.pcie.efficiency, 1, "as measured");
 }
 
-void set_sizes(const Measurement& measured, const Writer& out) {
+void set_sizes(const DeviceMeasurement& measured, const PartitionWriter& out) {
   auto& gpu = out.to().gpu;
   out.set(gpu.context_memory, measured.context, "a process before its first tensor");
   if (measured.ranks > 1)
@@ -205,9 +208,9 @@ void set_sizes(const Measurement& measured, const Writer& out) {
 
 }  // namespace
 
-plan::Partition measured_partition(const Measurement& measured, const Charged& charged,
+plan::Partition measured_partition(const DeviceMeasurement& measured, const ChargedBytes& charged,
                                    plan::Partition base, const std::string& where) {
-  const Writer out(base, where);
+  const PartitionWriter out(base, where);
   set_products(measured, out);
   set_memory(measured, charged, out);
   set_links(measured, out);

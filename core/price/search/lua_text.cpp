@@ -40,19 +40,19 @@ bool is_identifier(std::string_view name) {
 }
 
 // name = value, name = value
-class Fields {
+class LuaFields {
  public:
-  Fields& add(std::string_view name, const std::string& text) {
+  LuaFields& add(std::string_view name, const std::string& text) {
     if (!out_.empty()) out_ += ", ";
     out_ += is_identifier(name) ? std::string(name) : fmt::format("[{}]", lua_string(name));
     out_ += " = " + text;
     return *this;
   }
   template <class Number>
-  Fields& number(std::string_view name, Number value) {
+  LuaFields& number(std::string_view name, Number value) {
     return value > 0 ? add(name, fmt::format("{}", value)) : *this;
   }
-  Fields& word(std::string_view name, const std::string& text) {
+  LuaFields& word(std::string_view name, const std::string& text) {
     return text.empty() ? *this : add(name, lua_string(text));
   }
   bool empty() const { return out_.empty(); }
@@ -69,16 +69,16 @@ std::string list(const std::vector<std::string>& texts) {
 }
 
 // The fields of a partition's job, or of a strategy's, that differ from `over`.
-void add_surroundings(const plan::Slurm& job, Fields& to) {
-  Fields environment;
+void add_surroundings(const plan::SlurmSettings& job, LuaFields& to) {
+  LuaFields environment;
   for (const auto& [name, value] : job.environment)
     environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
   if (!environment.empty()) to.add("environment", environment.text());
   to.word("setup", job.setup);
 }
 
-std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
-  Fields fields;
+std::string hardware_lua(const plan::Run& run, const plan::SlurmSettings& job) {
+  LuaFields fields;
   fields.word("cluster", run.cluster->name).word("partition", run.partition->name);
   fields.number("gpus", run.gpus);
   fields.word("account", job.account).word("qos", job.qos).word("reservation", job.reservation);
@@ -91,10 +91,10 @@ std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
 }
 
 std::string batch_lua(const plan::Batch& batch) {
-  Fields fields;
+  LuaFields fields;
   fields.number("global_batch", batch.global_batch).number("micro_batch", batch.micro_batch);
   if (!batch.rampup) return fields.text();
-  Fields rampup;
+  LuaFields rampup;
   rampup.number("start", batch.rampup->start).number("step", batch.rampup->step);
   rampup.number("samples", batch.rampup->samples);
   if (batch.rampup->fewer_nodes) rampup.add("fewer_nodes", "true");
@@ -103,7 +103,7 @@ std::string batch_lua(const plan::Batch& batch) {
 }
 
 std::string model_lua(const plan::Model& model) {
-  Fields fields;
+  LuaFields fields;
   if (is_plain_name(model.name)) fields.word("name", model.name);
   for (const auto& size : family_of(model).sizes)
     if (is_unusual(model, size))
@@ -114,7 +114,7 @@ std::string model_lua(const plan::Model& model) {
 // The fields of `training` that differ from their defaults; a list where several values are given.
 // A field that varies without being in the sweep is derived from those that are.
 std::string training_lua(const plan::Experiment& experiment) {
-  Fields fields;
+  LuaFields fields;
   for (const auto& field : plan::training_fields()) {
     std::vector<plan::Value> values;
     for (const auto& training : experiment.trainings)
@@ -131,10 +131,10 @@ std::string training_lua(const plan::Experiment& experiment) {
   return fields.text();
 }
 
-std::string windows_lua(const std::vector<plan::Window>& windows) {
+std::string windows_lua(const std::vector<plan::TimeWindow>& windows) {
   std::vector<std::string> parts;
   for (const auto& window : windows) {
-    Fields fields;
+    LuaFields fields;
     fields.word("from", format_date(window.from));
     if (window.nodes) fields.number("nodes", *window.nodes);
     if (window.share != 1) fields.number("share", window.share);
@@ -144,7 +144,7 @@ std::string windows_lua(const std::vector<plan::Window>& windows) {
 }
 
 std::string budget_lua(const plan::Budget& budget) {
-  Fields fields;
+  LuaFields fields;
   fields.number("gpu_hours", budget.gpu_hours).number("deadline_days", budget.deadline_days);
   if (budget.deadline) fields.word("deadline", format_date(*budget.deadline));
   fields.number("reserve_nodes", budget.reserve_nodes);
@@ -157,11 +157,11 @@ std::string expect_lua(const std::vector<plan::Expectation>& expectations) {
   for (const auto& expectation : expectations)
     if (!contains(places, expectation.where)) places.push_back(expectation.where);
   for (const auto& where : places) {
-    Fields table;
+    LuaFields table;
     table.word("where", where);
     for (const auto& expectation : expectations) {
       if (expectation.where != where) continue;
-      Fields fields;
+      LuaFields fields;
       fields.number("value", expectation.value);
       if (expectation.below) fields.number("below", *expectation.below);
       if (expectation.above) fields.number("above", *expectation.above);
@@ -173,8 +173,8 @@ std::string expect_lua(const std::vector<plan::Expectation>& expectations) {
 }
 
 // `stack` is the one that the experiment names.
-Fields settings(const plan::Run& run, const std::string& stack) {
-  Fields fields;
+LuaFields settings(const plan::Run& run, const std::string& stack) {
+  LuaFields fields;
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
     if (run.settings[i] != plan::default_setting(param, run, stack))

@@ -21,7 +21,7 @@ using plan::Field;
 using plan::Value;
 
 // Locks only if a function of the experiment may be called.
-std::unique_lock<std::mutex> lock_functions(const Space& space, const Part& part) {
+std::unique_lock<std::mutex> lock_functions(const SearchSpace& space, const SpacePart& part) {
   return part.functions ? std::unique_lock(space.functions()) : std::unique_lock<std::mutex>();
 }
 
@@ -36,7 +36,7 @@ std::vector<std::int64_t> one(std::int64_t value) { return {value}; }
 
 }  // namespace
 
-Maker::Maker(const Space& space, std::uint32_t part)
+RunMaker::RunMaker(const SearchSpace& space, std::uint32_t part)
     : space_(space),
       part_(space.parts()[part]),
       index_(part),
@@ -47,22 +47,22 @@ Maker::Maker(const Space& space, std::uint32_t part)
   for (const auto* axis : frame_.axes()) bases_ *= axis->points.size();
 }
 
-std::uint32_t Maker::shapes() const {
+std::uint32_t RunMaker::shapes() const {
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(part_.shapes.size()));
 }
 
-Value& Maker::placeholder(std::string_view field) {
+Value& RunMaker::placeholder(std::string_view field) {
   auto& axes = own_.strategies.front().space.axes;
-  const auto found = std::find_if(axes.rbegin(), axes.rend(), [&](const plan::Axis& axis) {
+  const auto found = std::find_if(axes.rbegin(), axes.rend(), [&](const plan::SweepAxis& axis) {
     return axis.fields.size() == 1 && axis.fields.front() == field;
   });
   ORCH_CHECK(found != axes.rend(), "every open field has a placeholder");
   return found->points.front().front();
 }
 
-void Maker::place(std::string_view field, std::int64_t number) { placeholder(field) = number; }
+void RunMaker::place(std::string_view field, std::int64_t number) { placeholder(field) = number; }
 
-void Maker::set_base(std::uint64_t base, std::uint32_t shape) {
+void RunMaker::set_base(std::uint64_t base, std::uint32_t shape) {
   for (std::size_t i = points_.size(); i-- > 0;) {
     const auto size = frame_.axes()[i]->points.size();
     points_[i] = base % size;
@@ -74,16 +74,16 @@ void Maker::set_base(std::uint64_t base, std::uint32_t shape) {
   place("heads", part_.shapes[shape].heads);
 }
 
-void Maker::set_layout(std::int64_t tensor, std::int64_t pipeline, std::int64_t micro_batch) {
+void RunMaker::set_layout(std::int64_t tensor, std::int64_t pipeline, std::int64_t micro_batch) {
   if (part_.tensor_parallel) place("tensor_parallel", tensor);
   if (part_.pipeline_parallel) place("pipeline_parallel", pipeline);
   if (part_.micro_batch) place("micro_batch", micro_batch);
   resolver_.start(points_);
 }
 
-std::vector<Block> Maker::blocks(std::uint64_t base, std::uint32_t shape) {
+std::vector<SettingsBlock> RunMaker::blocks(std::uint64_t base, std::uint32_t shape) {
   const auto lock = lock_functions(space_, part_);
-  std::vector<Block> blocks;
+  std::vector<SettingsBlock> blocks;
   set_base(base, shape);
   set_layout(1, 1, 1);
   const auto gpus = resolver_.integer(Field::gpus), heads = resolver_.integer(Field::heads);
@@ -98,14 +98,14 @@ std::vector<Block> Maker::blocks(std::uint64_t base, std::uint32_t shape) {
       if (gpus / tensor % pipeline != 0) continue;
       set_layout(tensor, pipeline, 1);
       if (pipeline > resolver_.integer(Field::layers)) continue;
-      Block block{0, base, index_, shape, tensor, pipeline, 1};
+      SettingsBlock block{0, base, index_, shape, tensor, pipeline, 1};
       add_batches(block, blocks);
     }
   }
   return blocks;
 }
 
-void Maker::add_batches(Block block, std::vector<Block>& blocks) {
+void RunMaker::add_batches(SettingsBlock block, std::vector<SettingsBlock>& blocks) {
   const auto copy =
       block.tensor_parallel * block.pipeline_parallel * resolver_.layout("context_parallel");
   if (resolver_.integer(Field::gpus) % copy != 0) return;
@@ -126,7 +126,7 @@ void Maker::add_batches(Block block, std::vector<Block>& blocks) {
   }
 }
 
-void Maker::make_settings() {
+void RunMaker::make_settings() {
   held_.resize(part_.settings.size());
   for (std::size_t i = 0; i < held_.size(); ++i) {
     auto& held = held_[i];
@@ -138,7 +138,7 @@ void Maker::make_settings() {
   }
 }
 
-void Maker::resolve() {
+void RunMaker::resolve() {
   const auto lock = lock_functions(space_, part_);
   resolver_.start(points_);
   run_ = plan::make_run(frame_, resolver_);
@@ -148,7 +148,7 @@ void Maker::resolve() {
         shape_name(run_.model.family, {run_.model.layers, run_.model.hidden, run_.model.heads});
 }
 
-void Maker::apply(const Held& held) {
+void RunMaker::apply(const BlockCursor& held) {
   const auto& point = held.points[held.at];
   auto& settings = run_.settings;
   settings.set(static_cast<std::size_t>(held.setting->param), point.front());
@@ -156,7 +156,7 @@ void Maker::apply(const Held& held) {
     settings.set(static_cast<std::size_t>(held.setting->children[c]), point[c + 1]);
 }
 
-std::uint64_t Maker::start(const Block& block) {
+std::uint64_t RunMaker::start(const SettingsBlock& block) {
   set_base(block.base, block.shape);
   set_layout(block.tensor_parallel, block.pipeline_parallel, block.micro_batch);
   resolve();
@@ -167,7 +167,7 @@ std::uint64_t Maker::start(const Block& block) {
   return size;
 }
 
-void Maker::seek(std::uint64_t inner) {
+void RunMaker::seek(std::uint64_t inner) {
   inner_ = inner;
   for (std::size_t i = held_.size(); i-- > 0;) {
     held_[i].at = inner % held_[i].points.size();
@@ -180,7 +180,7 @@ void Maker::seek(std::uint64_t inner) {
   }
 }
 
-bool Maker::next() {
+bool RunMaker::next() {
   ++inner_;
   for (auto i = held_.size(); i-- > 0;) {
     auto& held = held_[i];
@@ -197,7 +197,7 @@ bool Maker::next() {
   return false;
 }
 
-void Maker::fill_placeholders() {
+void RunMaker::fill_placeholders() {
   const auto& params = frame_.strategy()->params;
   const auto fill = [&](int param) {
     const auto i = static_cast<std::size_t>(param);
@@ -209,7 +209,7 @@ void Maker::fill_placeholders() {
   }
 }
 
-void Maker::check_constraints(std::vector<Error>& reasons) {
+void RunMaker::check_constraints(std::vector<Error>& reasons) {
   const auto& constraints = space_.experiment().constraints;
   if (constraints.empty()) return;
   fill_placeholders();
@@ -218,14 +218,14 @@ void Maker::check_constraints(std::vector<Error>& reasons) {
   plan::check_constraints(space_.experiment(), resolver_.as_lookup(), reasons);
 }
 
-std::vector<std::unique_ptr<Maker>> makers_of(const Space& space) {
-  std::vector<std::unique_ptr<Maker>> makers;
+std::vector<std::unique_ptr<RunMaker>> makers_of(const SearchSpace& space) {
+  std::vector<std::unique_ptr<RunMaker>> makers;
   for (std::uint32_t part = 0; part < space.parts().size(); ++part)
-    makers.push_back(std::make_unique<Maker>(space, part));
+    makers.push_back(std::make_unique<RunMaker>(space, part));
   return makers;
 }
 
-bool Cursor::next(Block& block) {
+bool SpaceCursor::next(SettingsBlock& block) {
   const std::lock_guard lock(mutex_);
   while (at_ == row_.size())
     if (!next_row()) return false;
@@ -235,7 +235,7 @@ bool Cursor::next(Block& block) {
   return true;
 }
 
-bool Cursor::next_row() {
+bool SpaceCursor::next_row() {
   if (part_ >= makers_.size()) return false;
   auto& maker = *makers_[part_];
   ordinal_ += row_.size();

@@ -6,14 +6,15 @@
 namespace orch::search {
 namespace {
 
-std::tuple<std::uint64_t, std::uint64_t> ordinal(const Score& score) {
+std::tuple<std::uint64_t, std::uint64_t> ordinal(const RunScore& score) {
   return {score.place.block.ordinal, score.place.inner};
 }
 
 }  // namespace
 
-Score score_of(const plan::Estimate& estimate, const plan::Partition* machine, const Place& place) {
-  Score score;
+RunScore score_of(const plan::Estimate& estimate, const plan::Partition* machine,
+                  const SpacePlace& place) {
+  RunScore score;
   score.days = estimate.days_to_train;
   score.gpu_hours = estimate.gpu_hours;
   score.memory = estimate.peak_memory;
@@ -23,29 +24,29 @@ Score score_of(const plan::Estimate& estimate, const plan::Partition* machine, c
   return score;
 }
 
-bool faster(const Score& a, const Score& b) {
+bool faster(const RunScore& a, const RunScore& b) {
   return std::tuple(a.days, a.gpu_hours, a.memory, ordinal(a)) <
          std::tuple(b.days, b.gpu_hours, b.memory, ordinal(b));
 }
 
-bool cheaper(const Score& a, const Score& b) {
+bool cheaper(const RunScore& a, const RunScore& b) {
   return std::tuple(a.gpu_hours, a.days, a.memory, ordinal(a)) <
          std::tuple(b.gpu_hours, b.days, b.memory, ordinal(b));
 }
 
-bool roomier(const Score& a, const Score& b) {
+bool roomier(const RunScore& a, const RunScore& b) {
   return std::tuple(-a.headroom, a.days, ordinal(a)) < std::tuple(-b.headroom, b.days, ordinal(b));
 }
 
-bool TopList::has_place_for(const Score& score) const {
+bool TopList::has_place_for(const RunScore& score) const {
   return heap_.size() < size_ || (size_ > 0 && before_(score, heap_.front()));
 }
 
-bool TopList::wants(const Score& score) const {
+bool TopList::wants(const RunScore& score) const {
   return (!of_block_ || before_(score, *of_block_)) && has_place_for(score);
 }
 
-void TopList::offer(const Score& score) {
+void TopList::offer(const RunScore& score) {
   if (wants(score)) of_block_ = score;
 }
 
@@ -54,7 +55,7 @@ void TopList::end_block() {
   of_block_.reset();
 }
 
-void TopList::add(const Score& score) {
+void TopList::add(const RunScore& score) {
   if (!has_place_for(score)) return;
   if (heap_.size() == size_) {
     std::pop_heap(heap_.begin(), heap_.end(), before_);
@@ -68,21 +69,21 @@ void TopList::merge(const TopList& other) {
   for (const auto& score : other.heap_) add(score);
 }
 
-std::vector<Score> TopList::sorted() const {
+std::vector<RunScore> TopList::sorted() const {
   auto scores = heap_;
   std::sort(scores.begin(), scores.end(), before_);
   return scores;
 }
 
 // True if a is as good in everything, and better in something or earlier in the space.
-bool Front::beats(const Score& a, const Score& b) const {
+bool ParetoFront::beats(const RunScore& a, const RunScore& b) const {
   if (a.days > b.days || a.memory > b.memory || (gpu_hours_ && a.gpu_hours > b.gpu_hours))
     return false;
   return a.days < b.days || a.memory < b.memory || (gpu_hours_ && a.gpu_hours < b.gpu_hours) ||
          ordinal(a) < ordinal(b);
 }
 
-bool Front::wants(const Score& score) const {
+bool ParetoFront::wants(const RunScore& score) const {
   if (last_ < scores_.size() && beats(scores_[last_], score)) return false;
   for (std::size_t i = 0; i < scores_.size(); ++i) {
     if (!beats(scores_[i], score)) continue;
@@ -92,17 +93,17 @@ bool Front::wants(const Score& score) const {
   return true;
 }
 
-void Front::add(const Score& score) {
+void ParetoFront::add(const RunScore& score) {
   if (!wants(score)) return;
-  std::erase_if(scores_, [&](const Score& known) { return beats(score, known); });
+  std::erase_if(scores_, [&](const RunScore& known) { return beats(score, known); });
   scores_.push_back(score);
 }
 
-void Front::merge(const Front& other) {
+void ParetoFront::merge(const ParetoFront& other) {
   for (const auto& score : other.scores_) add(score);
 }
 
-std::vector<Score> Front::sorted() const {
+std::vector<RunScore> ParetoFront::sorted() const {
   auto scores = scores_;
   std::sort(scores.begin(), scores.end(), faster);
   return scores;
@@ -111,18 +112,18 @@ std::vector<Score> Front::sorted() const {
 Ranking::Ranking(std::size_t size, bool gpu_hours)
     : lists_{TopList{faster, size}, {cheaper, size}}, front_(gpu_hours) {}
 
-bool Ranking::leads_part(const Score& score) const {
+bool Ranking::leads_part(const RunScore& score) const {
   const auto known = parts_.find(score.place.block.part);
   return known == parts_.end() || faster(score, known->second);
 }
 
-bool Ranking::wants(const Score& score) const {
+bool Ranking::wants(const RunScore& score) const {
   return std::any_of(lists_.begin(), lists_.end(),
                      [&](const TopList& list) { return list.wants(score); }) ||
          leads_part(score) || front_.wants(score);
 }
 
-void Ranking::add(const Score& score) {
+void Ranking::add(const RunScore& score) {
   for (auto& list : lists_) list.offer(score);
   if (leads_part(score)) parts_[score.place.block.part] = score;
   front_.add(score);

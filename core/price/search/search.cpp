@@ -27,21 +27,21 @@ constexpr std::size_t kRemembered = 1000;  // layouts that are stored, so that t
 constexpr std::uint64_t kBetweenLooks = 256;
 constexpr double kSlow = 2;  // slower by this factor: useless, whatever its memory
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 // State that the threads share.
-struct Shared {
-  Shared(const Space& all, const backend::Backends& loaded, const Options& asked)
+struct SharedSearch {
+  SharedSearch(const SearchSpace& all, const backend::Backends& loaded, const SearchOptions& asked)
       : space(all), backends(loaded), options(asked), cursor(all) {}
 
-  const Space& space;
+  const SearchSpace& space;
   const backend::Backends& backends;
-  const Options& options;
-  Cursor cursor;
+  const SearchOptions& options;
+  SpaceCursor cursor;
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> evaluated = 0;
   std::atomic<double> best_days = 0;
@@ -64,7 +64,7 @@ bool needs_schedule(const plan::Run& run) {
 }
 
 // True if the number of GPUs varies: then GPU-hours rank separately from days.
-bool several_gpu_counts(const Space& space) {
+bool several_gpu_counts(const SearchSpace& space) {
   for (const auto& part : space.parts())
     for (const auto* fields :
          {&part.experiment.hardware, &part.experiment.strategies.front().space})
@@ -76,31 +76,31 @@ bool several_gpu_counts(const Space& space) {
 
 // Blocks with the same key belong to one question; different keys may, too (models of nearly one
 // size).
-using Key = std::tuple<std::size_t, std::int64_t, const plan::Partition*>;
+using QuestionKey = std::tuple<std::size_t, std::int64_t, const plan::Partition*>;
 
 struct Rankings {
   Ranking within, over;  // within the budget, and over it
 };
-using ByKey = std::map<Key, Rankings>;
+using ByKey = std::map<QuestionKey, Rankings>;
 
 // One thread's share of the work. It owns all buffers of an evaluation, so that none allocates.
-class Worker {
+class SearchWorker {
  public:
-  Worker(Shared& shared, std::size_t remembered, bool gpu_hours)
+  SearchWorker(SharedSearch& shared, std::size_t remembered, bool gpu_hours)
       : shared_(shared),
         experiment_(shared.space.experiment()),
         makers_(makers_of(shared.space)),
         fresh_{{remembered, gpu_hours}, {remembered, gpu_hours}} {}
 
   void work() {
-    Block block;
+    SettingsBlock block;
     while (!shared_.stop && shared_.cursor.next(block)) evaluate(block);
     const std::lock_guard lock(shared_.mutex);
     --shared_.running;
     shared_.changed.notify_all();
   }
 
-  void add_to(Found& found, ByKey& rankings) const {
+  void add_to(SearchResult& found, ByKey& rankings) const {
     found.evaluated += static_cast<double>(rejected_ + oom_ + fitting_);
     found.rejected += static_cast<double>(rejected_);
     found.oom += static_cast<double>(oom_);
@@ -122,16 +122,16 @@ class Worker {
   }
 
  private:
-  static bool earlier(const Place& a, const Place& b) {
+  static bool earlier(const SpacePlace& a, const SpacePlace& b) {
     return std::pair(a.block.ordinal, a.inner) < std::pair(b.block.ordinal, b.inner);
   }
 
-  void evaluate(const Block& block) {
+  void evaluate(const SettingsBlock& block) {
     auto& maker = *makers_[block.part];
     maker.start(block);
     const auto& run = maker.run();
     backend_ = &shared_.backends.of(*run.strategy);
-    const Key key{shared_.space.parts()[block.part].model, run.model.seq, run.partition};
+    const QuestionKey key{shared_.space.parts()[block.part].model, run.model.seq, run.partition};
     ranking_ = &rankings_.try_emplace(key, fresh_).first->second;
     std::uint64_t seen = 0;
     do {
@@ -145,19 +145,19 @@ class Worker {
     ranking_->over.end_block();
   }
 
-  void evaluate(Maker& maker, const Place& place) {
+  void evaluate(RunMaker& maker, const SpacePlace& place) {
     const auto& run = maker.run();
     if (const auto* field = problem(maker)) return reject(*field, place);
     const auto at_border = backend_->abi_run(run);
     if (const auto* field = problem(at_border)) return reject(*field, place);
-    if (const auto status = backend_->work(at_border, backend::Explained::none, work_); !status)
+    if (const auto status = backend_->work(at_border, backend::WorkTexts::none, work_); !status)
       return shared_.fail(status.error());
     auto estimate = estimator_.estimate(run, work_);
-    if (estimate.fit != plan::Fit::oom && needs_schedule(run))
+    if (estimate.fit != plan::MemoryFit::oom && needs_schedule(run))
       if (const auto status = estimator_.schedule(run, ask_, estimate); !status)
         return shared_.fail(status.error());
     const auto score = score_of(estimate, run.partition, place);
-    if (estimate.fit == plan::Fit::oom) return leave(run, estimate, score);
+    if (estimate.fit == plan::MemoryFit::oom) return leave(run, estimate, score);
     ++fitting_;
     const bool kept = plan::keeps_limits(
         experiment_, estimate.gpu_hours,
@@ -170,7 +170,7 @@ class Worker {
     if (kept) tell(score.days);
   }
 
-  void leave(const plan::Run& run, const plan::Estimate& estimate, Score score) {
+  void leave(const plan::Run& run, const plan::Estimate& estimate, RunScore score) {
     ++oom_;
     const double on_host = 1 - estimate.host_memory / run.partition->host_memory.value;
     score.headroom = std::min(score.headroom, on_host);
@@ -179,7 +179,7 @@ class Worker {
 
   // The field of the first problem in the order of a plan: checks for every backend, then this
   // backend's; null: the run passes.
-  const std::string* problem(const Maker& maker) {
+  const std::string* problem(const RunMaker& maker) {
     reasons_here_ = maker.problems();
     warnings_.clear();
     if (maker.run().partition) {
@@ -197,12 +197,12 @@ class Worker {
     return tally_.warnings > 0 ? &tally_.warning : nullptr;
   }
 
-  void reject(const std::string& field, const Place& place) {
+  void reject(const std::string& field, const SpacePlace& place) {
     ++rejected_;
     note(field, place);
   }
 
-  void note(const std::string& field, const Place& place) {
+  void note(const std::string& field, const SpacePlace& place) {
     auto& reason = reasons_[field];
     if (reason.count == 0 || earlier(place, reason.example)) reason.example = place;
     ++reason.count;
@@ -210,7 +210,7 @@ class Worker {
 
   // Calls the user's functions only for the few configurations that would be kept, one thread at a
   // time.
-  bool holds(Maker& maker, const plan::Estimate& estimate, const Place& place) {
+  bool holds(RunMaker& maker, const plan::Estimate& estimate, const SpacePlace& place) {
     reasons_here_.clear();
     maker.check_constraints(reasons_here_);
     if (!reasons_here_.empty()) return note(reasons_here_.front().place, place), false;
@@ -227,27 +227,27 @@ class Worker {
     }
   }
 
-  Shared& shared_;
+  SharedSearch& shared_;
   const plan::Experiment& experiment_;
-  std::vector<std::unique_ptr<Maker>> makers_;
+  std::vector<std::unique_ptr<RunMaker>> makers_;
   const backend::Backend* backend_ = nullptr;
   backend::Work work_;
   estimate::Estimator estimator_;
   const estimate::AskWork ask_ = [this](const plan::Run& run, backend::Work& work) {
-    return backend_->work(run, backend::Explained::none, work);
+    return backend_->work(run, backend::WorkTexts::none, work);
   };
   std::vector<Error> reasons_here_, warnings_;
-  backend::Tally tally_;
+  backend::ProblemTally tally_;
   const Rankings fresh_;
   ByKey rankings_;
   Rankings* ranking_ = nullptr;  // for the current block
   std::uint64_t rejected_ = 0, oom_ = 0, fitting_ = 0, kept_ = 0;
-  std::map<std::string, Reason> reasons_;
-  std::optional<Score> closest_;
+  std::map<std::string, MissReason> reasons_;
+  std::optional<RunScore> closest_;
 };
 
 // Waits for the threads, reports their progress, and stops them on request.
-void watch(Shared& shared, double total, Clock::time_point start) {
+void watch(SharedSearch& shared, double total, SteadyClock::time_point start) {
   const auto& options = shared.options;
   auto next_report = options.every;
   std::unique_lock lock(shared.mutex);
@@ -262,10 +262,10 @@ void watch(Shared& shared, double total, Clock::time_point start) {
 }
 
 // The fastest of each strategy: among those within the budget, or else among the others.
-std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
-  std::map<std::string, Score> best;
+std::vector<RunScore> best_of_each(const SearchSpace& space, const Rankings& rankings) {
+  std::map<std::string, RunScore> best;
   for (const auto* ranking : {&rankings.within, &rankings.over}) {
-    std::map<std::string, Score> here;
+    std::map<std::string, RunScore> here;
     for (const auto& [index, score] : ranking->parts()) {
       const auto& name = space.parts()[index].experiment.strategies.front().strategy->name;
       const auto [place, fresh] = here.try_emplace(name, score);
@@ -273,22 +273,23 @@ std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
     }
     best.merge(here);  // entries that exist already are kept
   }
-  std::vector<Score> scores;
+  std::vector<RunScore> scores;
   for (const auto& [name, score] : best) scores.push_back(score);
   std::ranges::sort(scores, faster);
   return scores;
 }
 
-Lists lists_of(const Space& space, const Rankings& rankings, std::size_t top) {
-  Lists lists;
+ResultLists lists_of(const SearchSpace& space, const Rankings& rankings, std::size_t top) {
+  ResultLists lists;
   lists.keeps_budget = !rankings.within.empty();
   const auto& ranking = lists.keeps_budget ? rankings.within : rankings.over;
   lists.fastest = ranking.fastest();
   lists.cheapest = ranking.cheapest();
   lists.front = ranking.front();
   lists.roomiest = lists.front;
-  std::erase_if(lists.roomiest,
-                [&](const Score& score) { return score.days > kSlow * lists.front.front().days; });
+  std::erase_if(lists.roomiest, [&](const RunScore& score) {
+    return score.days > kSlow * lists.front.front().days;
+  });
   std::ranges::sort(lists.roomiest, roomier);
   for (auto* list : {&lists.cheapest, &lists.roomiest})
     if (list->size() > top) list->resize(top);
@@ -297,8 +298,9 @@ Lists lists_of(const Space& space, const Rankings& rankings, std::size_t top) {
 }
 
 // Sorted by machine in the order of the experiment, not in the order in which they were found.
-std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::size_t top) {
-  std::vector<std::pair<Place, const Rankings*>> all;
+std::vector<ResultLists> by_question(const SearchSpace& space, const ByKey& by_key,
+                                     std::size_t top) {
+  std::vector<std::pair<SpacePlace, const Rankings*>> all;
   for (const auto& [key, rankings] : by_key)
     for (const auto* ranking : {&rankings.within, &rankings.over})
       if (!ranking->empty()) {
@@ -310,7 +312,7 @@ std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::siz
   });
   std::vector<plan::Run> runs;
   for (const auto& [place, rankings] : all) {
-    Maker maker(space, place.block.part);
+    RunMaker maker(space, place.block.part);
     maker.start(place.block);
     runs.push_back(maker.run());
   }
@@ -322,46 +324,46 @@ std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::siz
     at->second.within.merge(all[i].second->within);
     at->second.over.merge(all[i].second->over);
   }
-  std::vector<Lists> out;
+  std::vector<ResultLists> out;
   for (const auto& [number, rankings] : questions) out.push_back(lists_of(space, rankings, top));
   return out;
 }
 
 }  // namespace
 
-bool Found::keeps_budget() const {
-  return empty() || std::ranges::any_of(questions, &Lists::keeps_budget);
+bool SearchResult::keeps_budget() const {
+  return empty() || std::ranges::any_of(questions, &ResultLists::keeps_budget);
 }
 
-std::vector<Score> Found::strategies() const {
-  std::vector<Score> out;
+std::vector<RunScore> SearchResult::strategies() const {
+  std::vector<RunScore> out;
   for (const auto& lists : questions)
     out.insert(out.end(), lists.strategies.begin(), lists.strategies.end());
   return out;
 }
 
-double size_of(const Space& space, const std::function<bool()>& interrupted) {
-  Cursor cursor(space);
+double size_of(const SearchSpace& space, const std::function<bool()>& interrupted) {
+  SpaceCursor cursor(space);
   const auto makers = makers_of(space);
   double size = 0;
-  for (Block block; cursor.next(block) && !(interrupted && interrupted());)
+  for (SettingsBlock block; cursor.next(block) && !(interrupted && interrupted());)
     size += static_cast<double>(makers[block.part]->start(block));
   return size;
 }
 
-Result<Found> search(const Space& space, const backend::Backends& backends,
-                     const Options& options) {
-  const auto start = Clock::now();
-  Found found;
+Result<SearchResult> search(const SearchSpace& space, const backend::Backends& backends,
+                            const SearchOptions& options) {
+  const auto start = SteadyClock::now();
+  SearchResult found;
   found.space = size_of(space, options.interrupted);
-  Shared shared(space, backends, options);
+  SharedSearch shared(space, backends, options);
   const auto remembered = std::max(options.top, kRemembered);
   const bool gpu_hours = several_gpu_counts(space);
   const unsigned threads =
       options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<SearchWorker>> workers;
   for (unsigned i = 0; i < threads; ++i)
-    workers.push_back(std::make_unique<Worker>(shared, remembered, gpu_hours));
+    workers.push_back(std::make_unique<SearchWorker>(shared, remembered, gpu_hours));
   {
     shared.running = threads;
     std::vector<std::jthread> running;
@@ -378,9 +380,9 @@ Result<Found> search(const Space& space, const backend::Backends& backends,
   return found;
 }
 
-plan::Run run_at(const Space& space, const backend::Backends& backends, const Place& place,
-                 std::vector<Error>& reasons) {
-  Maker maker(space, place.block.part);
+plan::Run run_at(const SearchSpace& space, const backend::Backends& backends,
+                 const SpacePlace& place, std::vector<Error>& reasons) {
+  RunMaker maker(space, place.block.part);
   maker.start(place.block);
   maker.seek(place.inner);
   auto run = maker.run();
@@ -393,12 +395,12 @@ plan::Run run_at(const Space& space, const backend::Backends& backends, const Pl
   return run;
 }
 
-std::size_t ties(const std::vector<Score>& fastest) {
+std::size_t ties(const std::vector<RunScore>& fastest) {
   if (fastest.empty()) return 0;
   const auto& best = fastest.front();
-  return static_cast<std::size_t>(
-      std::count_if(fastest.begin() + 1, fastest.end(),
-                    [&](const Score& other) { return may_be_equal(other.timing, best.timing); }));
+  return static_cast<std::size_t>(std::count_if(
+      fastest.begin() + 1, fastest.end(),
+      [&](const RunScore& other) { return may_be_equal(other.timing, best.timing); }));
 }
 
 }  // namespace orch::search

@@ -17,7 +17,7 @@ constexpr std::int64_t kSmallestHead = 64, kLargestHead = 256, kHeadStep = 16, k
 constexpr double kHeadsDecide = 0.05;  // largest influence of the heads on the number of parameters
 
 // The sizes for a number of layers, by the multiple of hidden: parameters grow with it.
-struct Sizes {
+struct ShapeSizes {
   const MakeModel& model;
   std::int64_t layers;
   std::int64_t multiple;
@@ -76,14 +76,14 @@ Error nothing(const plan::Shapes& wanted, double nearest, const std::string& pla
 
 }  // namespace
 
-Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel& model,
-                                     const std::string& place) {
-  std::vector<Shape> shapes;
+Result<std::vector<RankShape>> shapes_of(const plan::Shapes& wanted, const MakeModel& model,
+                                         const std::string& place) {
+  std::vector<RankShape> shapes;
   double nearest = 0;
   const double low = wanted.params * (1 - wanted.tolerance);
   const double high = wanted.params * (1 + wanted.tolerance);
   for (const auto layers : layers_of(wanted)) {
-    const Sizes sizes{model, layers, wanted.hidden_multiple};
+    const ShapeSizes sizes{model, layers, wanted.hidden_multiple};
     const auto first = std::max<std::int64_t>(1, sizes.at_least(low * (1 - kHeadsDecide)) - 1);
     const double last = high * (1 + kHeadsDecide);
     // One multiple below and one above show how close the nearest sizes are.
@@ -142,7 +142,7 @@ plan::Model scaled(const plan::Model& model, double times) {
   return out;
 }
 
-std::string shape_name(const std::string& family, const Shape& shape) {
+std::string shape_name(const std::string& family, const RankShape& shape) {
   return fmt::format("{}-{}x{}-{}h", family, shape.layers, shape.hidden, shape.heads);
 }
 

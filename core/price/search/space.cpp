@@ -10,10 +10,10 @@
 
 namespace orch::search {
 
-plan::Space without(const plan::Space& space, const Names& fields) {
-  plan::Space out;
+plan::SweepSpace without(const plan::SweepSpace& space, const SettingNames& fields) {
+  plan::SweepSpace out;
   for (const auto& axis : space.axes) {
-    plan::Axis kept;
+    plan::SweepAxis kept;
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < axis.fields.size(); ++i) {
       if (fields.contains(axis.fields[i])) continue;
@@ -34,18 +34,18 @@ plan::Space without(const plan::Space& space, const Names& fields) {
 
 namespace {
 
-using plan::Axis;
 using plan::Field;
 using plan::Param;
 using plan::Strategy;
+using plan::SweepAxis;
 using plan::Value;
 
 const char* const kFollows[] = {"data_parallel", "accumulate"};  // follow from the layout
 
 // ---- which fields are open ----
 
-Names names_of(const plan::Experiment& experiment) {
-  Names names{"micro_batch", "data_parallel", "accumulate"};
+SettingNames names_of(const plan::Experiment& experiment) {
+  SettingNames names{"micro_batch", "data_parallel", "accumulate"};
   for (const auto& asked : experiment.strategies)
     for (const auto& param : asked.strategy->params) names.insert(param.name);
   return names;
@@ -58,7 +58,7 @@ const Param* find_param(const plan::Experiment& experiment, std::string_view nam
   return nullptr;
 }
 
-Errors check_opening(const plan::Experiment& experiment, const Opening& opening) {
+Errors check_opening(const plan::Experiment& experiment, const OpenFields& opening) {
   Errors errors;
   const auto known = names_of(experiment);
   const std::vector<std::string> list(known.begin(), known.end());
@@ -89,13 +89,13 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
 bool is_of_software(std::string_view name) { return name == "engine" || name == "cross_entropy"; }
 
 // A choice is opened together with the parameters that belong to it.
-Names opened(const Strategy& strategy, const Opening& opening) {
+SettingNames opened(const Strategy& strategy, const OpenFields& opening) {
   const auto is_open = [&](const std::string& name, bool has_values) {
     return !contains(opening.keep, name) &&
            (is_layout(name) || contains(opening.open, name) ||
             (has_values && !is_of_software(name) && contains(opening.open, "all")));
   };
-  Names names;
+  SettingNames names;
   for (const char* name : {"micro_batch", "data_parallel", "accumulate"})
     if (is_open(name, true)) names.insert(name);
   for (const auto& param : strategy.params)
@@ -108,8 +108,8 @@ Names opened(const Strategy& strategy, const Opening& opening) {
 
 // ---- the experiment without them ----
 
-bool same_space(const plan::Space& a, const plan::Space& b) {
-  const auto same_axis = [](const Axis& x, const Axis& y) {
+bool same_space(const plan::SweepSpace& a, const plan::SweepSpace& b) {
+  const auto same_axis = [](const SweepAxis& x, const SweepAxis& y) {
     return x.fields == y.fields && x.points == y.points;
   };
   return a.derived.empty() && b.derived.empty() &&
@@ -124,7 +124,7 @@ bool same_software(const plan::AskedStrategy& a, const plan::AskedStrategy& b) {
 
 // Strategies that differ in open fields only are the same part, and so are models whose shapes are
 // searched.
-bool same_part(const Part& a, const Part& b) {
+bool same_part(const SpacePart& a, const SpacePart& b) {
   const auto &model = a.experiment.models.front(), &other = b.experiment.models.front();
   const auto &asked = a.experiment.strategies.front(), &wanted = b.experiment.strategies.front();
   return asked.strategy == wanted.strategy && same_software(asked, wanted) &&
@@ -133,15 +133,15 @@ bool same_part(const Part& a, const Part& b) {
 }
 
 // The first value that the experiment gives to a field, or nothing.
-Value own_value(const plan::Frame& frame, int field) {
+Value own_value(const plan::FieldSources& frame, int field) {
   const auto& source = frame.source(field);
   if (source.axis < 0) return {};
   const auto& axis = *frame.axes()[static_cast<std::size_t>(source.axis)];
   return axis.points.front()[static_cast<std::size_t>(source.column)];
 }
 
-std::vector<Setting> settings_of(const plan::Frame& frame, const Names& open) {
-  std::vector<Setting> settings;
+std::vector<SpaceSetting> settings_of(const plan::FieldSources& frame, const SettingNames& open) {
+  std::vector<SpaceSetting> settings;
   const auto& params = frame.strategy()->params;
   const auto is_open = [&](const Param& param) { return open.contains(param.name); };
   const auto own = [&](std::size_t i) {
@@ -151,7 +151,7 @@ std::vector<Setting> settings_of(const plan::Frame& frame, const Names& open) {
     if (!is_open(params[i]) || open.contains(params[i].parent) ||
         params[i].name == "tensor_parallel" || params[i].name == "pipeline_parallel")
       continue;
-    Setting setting{static_cast<int>(i), {}, depends_on_layout(params[i]), {own(i)}};
+    SpaceSetting setting{static_cast<int>(i), {}, depends_on_layout(params[i]), {own(i)}};
     for (std::size_t child = 0; child < params.size(); ++child) {
       if (params[child].parent != params[i].name || !is_open(params[child])) continue;
       setting.children.push_back(static_cast<int>(child));
@@ -164,7 +164,7 @@ std::vector<Setting> settings_of(const plan::Frame& frame, const Names& open) {
 }
 
 // The fields without which there is nothing to divide.
-Errors check_given(const plan::Frame& frame, const Part& part) {
+Errors check_given(const plan::FieldSources& frame, const SpacePart& part) {
   Errors errors;
   const auto& file = frame.experiment().file;
   if (!frame.given(Field::gpus) && !frame.given(Field::nodes))
@@ -178,11 +178,11 @@ Errors check_given(const plan::Frame& frame, const Part& part) {
 }
 
 // Makes the model with other layers, width and heads; sizes that are not given follow from them.
-MakeModel models_of(const plan::Frame& frame) {
+MakeModel models_of(const plan::FieldSources& frame) {
   const auto family = own_value(frame, static_cast<int>(Field::family));
   const auto* name = std::get_if<std::string>(&family);
   const auto* found = name ? plan::find_family(*name) : nullptr;
-  return [&frame, found](const Shape& shape) {
+  return [&frame, found](const RankShape& shape) {
     return plan::complete(found ? *found : *plan::families().front(), [&](Field field) -> Value {
       if (field == Field::layers) return shape.layers;
       if (field == Field::hidden) return shape.hidden;
@@ -193,7 +193,8 @@ MakeModel models_of(const plan::Frame& frame) {
 }
 
 // Adds an axis with a single point for each open field; a maker overwrites its value.
-void add_placeholders(const Names& open, const Strategy& strategy, bool shapes, plan::Space& to) {
+void add_placeholders(const SettingNames& open, const Strategy& strategy, bool shapes,
+                      plan::SweepSpace& to) {
   const auto add = [&](const std::string& field) {
     to.axes.push_back({{field}, {{Value(std::int64_t{1})}}});
   };
@@ -208,10 +209,10 @@ void add_placeholders(const Names& open, const Strategy& strategy, bool shapes, 
     for (const char* size : {"layers", "hidden", "heads"}) add(size);
 }
 
-Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedModel& model,
-                       const plan::AskedStrategy& asked, const Names& open) {
-  const plan::Frame original(experiment, model, asked);
-  Part part;
+Result<SpacePart> make_part(const plan::Experiment& experiment, const plan::AskedModel& model,
+                            const plan::AskedStrategy& asked, const SettingNames& open) {
+  const plan::FieldSources original(experiment, model, asked);
+  SpacePart part;
   part.settings = settings_of(original, open);
   part.tensor_parallel = open.contains("tensor_parallel");
   part.pipeline_parallel = open.contains("pipeline_parallel");
@@ -252,7 +253,7 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
 
 }  // namespace
 
-std::vector<std::vector<Value>> points_of(const Setting& setting, const plan::Run& run) {
+std::vector<std::vector<Value>> points_of(const SpaceSetting& setting, const plan::Run& run) {
   const auto param_of = [&](int i) -> const Param& {
     return run.strategy->params[static_cast<std::size_t>(i)];
   };
@@ -281,14 +282,14 @@ std::vector<std::vector<Value>> points_of(const Setting& setting, const plan::Ru
   return points;
 }
 
-Result<std::unique_ptr<const Space>> Space::make(const plan::Experiment& experiment,
-                                                 plan::FindCluster find_cluster,
-                                                 const Opening& opening) {
+Result<std::unique_ptr<const SearchSpace>> SearchSpace::make(const plan::Experiment& experiment,
+                                                             plan::FindCluster find_cluster,
+                                                             const OpenFields& opening) {
   auto errors = check_opening(experiment, opening);
   if (!errors.empty()) return errors;
   errors = plan::check_hardware(experiment, find_cluster);
   if (!errors.empty()) return errors;
-  std::unique_ptr<Space> space(new Space(experiment));
+  std::unique_ptr<SearchSpace> space(new SearchSpace(experiment));
   const auto catalog = std::make_shared<std::mutex>();
   space->find_cluster_ = [catalog, find = std::move(find_cluster)](std::string_view name) {
     const std::lock_guard lock(*catalog);
@@ -302,14 +303,14 @@ Result<std::unique_ptr<const Space>> Space::make(const plan::Experiment& experim
         for (const auto& error : part.error())
           if (!contains(errors, error)) errors.push_back(error);
       } else if (std::none_of(space->parts_.begin(), space->parts_.end(),
-                              [&](const Part& known) { return same_part(known, *part); })) {
+                              [&](const SpacePart& known) { return same_part(known, *part); })) {
         part->model = model;
         space->parts_.push_back(std::move(*part));
       }
     }
   }
   if (!errors.empty()) return errors;
-  return std::unique_ptr<const Space>(std::move(space));
+  return std::unique_ptr<const SearchSpace>(std::move(space));
 }
 
 }  // namespace orch::search

@@ -45,7 +45,7 @@ namespace orch::events {
 
 // The progress of an attempt; nothing before its first step. Reads at most the last 4 MiB of the
 // file. now: the file system's own time (see file_system_now), for the age.
-std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now);
+std::optional<record::TrainingProgress> read_progress(const fs::path& attempt_folder, double now);
 
 // Reads the items of the last profile in the last 4 MiB of the attempt's events, by the estimator's
 // names and without kinds. False: there is none.
@@ -59,18 +59,18 @@ record::Record read_history(const std::vector<fs::path>& attempt_folders);
 // The last event "failed" of an attempt, its message printable and cut to about 200 characters;
 // empty if there is no such event. Failures that blame another rank (nccl) count only if there are
 // no others.
-record::Confession read_failure(const fs::path& attempt_folder);
+record::FailureReport read_failure(const fs::path& attempt_folder);
 
 // The time that the file system of a folder gives to a new file, because clocks of hosts differ.
 // Falls back to our own clock.
 double file_system_now(const fs::path& folder);
 
 // Follows a growing log: returns the bytes since the last call, at most a few MiB at once.
-class Tail {
+class LogTail {
  public:
   // lines: number of last lines to begin with (searched in the last 16 MiB); -1: from the
   // beginning.
-  Tail(fs::path file, std::int64_t lines);
+  LogTail(fs::path file, std::int64_t lines);
   // New text, possibly empty, and whether more is available now. A missing file has no text yet,
   // one that shrank is read again from its beginning.
   struct Chunk {

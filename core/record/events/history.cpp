@@ -26,7 +26,7 @@ std::optional<double> told(double number) {
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
-class Reader {
+class HistoryReader {
  public:
   void read(const fs::path& folder) {
     const PlainFile file(folder / "events.jsonl");
@@ -199,24 +199,24 @@ class Reader {
 
 }  // namespace
 
-std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now) {
+std::optional<record::TrainingProgress> read_progress(const fs::path& attempt_folder, double now) {
   const PlainFile file(attempt_folder / "events.jsonl");
   if (!file.is_open()) return std::nullopt;
   for (const auto bytes : {kUsualEnd, kMostOfEnd}) {
     const auto from = std::max<std::int64_t>(0, file.size() - bytes);
-    Reader reader;
+    HistoryReader reader;
     reader.read_from(file, from);
     const auto count = reader.steps().size();
     if (from > 0 && bytes == kUsualEnd && count < kFew) continue;
     if (count == 0) return std::nullopt;
-    return record::Progress{std::move(reader).progress(from == 0),
-                            std::max(0.0, now - file.modified())};
+    return record::TrainingProgress{std::move(reader).progress(from == 0),
+                                    std::max(0.0, now - file.modified())};
   }
   return std::nullopt;
 }
 
 record::Record read_history(const std::vector<fs::path>& attempt_folders) {
-  Reader reader;
+  HistoryReader reader;
   for (const auto& folder : attempt_folders) reader.read(folder);
   auto out = std::move(reader).finish();
   for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder)

@@ -13,7 +13,7 @@
 namespace orch::events {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 using record::Failure;
 
 constexpr std::int64_t kEnd = 64 << 10;  // enough for the last failure
@@ -23,8 +23,8 @@ constexpr std::size_t kMostItems = 1000;
 
 // The last complete event of that name in the file's last bytes whose class is not the given one;
 // null if there is none.
-Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
-                std::string_view but = {}) {
+SortedJson last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
+                      std::string_view but = {}) {
   const PlainFile events(file);
   if (!events.is_open()) return {};
   const auto text =
@@ -35,20 +35,20 @@ Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
     const auto line = at == std::string_view::npos ? rest : rest.substr(at + 1);
     if (const auto event = parse_event(line); event && event->name == name)
       if (auto json = parse_json(line);
-          json.is_object() && (but.empty() || json.value("class", Json()) != but))
+          json.is_object() && (but.empty() || json.value("class", SortedJson()) != but))
         return json;
     rest = at == std::string_view::npos ? std::string_view() : rest.substr(0, at);
   }
   return {};
 }
 
-std::string text_of(const Json& json, const char* key) {
+std::string text_of(const SortedJson& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::vector<plan::Item> items_of(const Json& json, const char* key) {
-  std::vector<plan::Item> items;
+std::vector<plan::EstimateItem> items_of(const SortedJson& json, const char* key) {
+  std::vector<plan::EstimateItem> items;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_object()) return items;
   for (const auto& [name, amount] : found->items())
@@ -68,7 +68,7 @@ Failure failure_of(std::string_view kind) {
 
 }  // namespace
 
-record::Confession read_failure(const fs::path& attempt_folder) {
+record::FailureReport read_failure(const fs::path& attempt_folder) {
   // Ranks that lose another one blame the network: ranks with a better reason count before them.
   const auto file = attempt_folder / "events.jsonl";
   auto event = last_event(file, "failed", kEnd, "nccl");

@@ -48,9 +48,9 @@ int label_of(std::string_view line) {
 
 }  // namespace
 
-Tail::Tail(fs::path file, std::int64_t lines) : file_(std::move(file)), lines_(lines) {}
+LogTail::LogTail(fs::path file, std::int64_t lines) : file_(std::move(file)), lines_(lines) {}
 
-Tail::Chunk Tail::next() {
+LogTail::Chunk LogTail::next() {
   const PlainFile file(file_);
   if (!file.is_open()) return {};
   if (at_ < 0) at_ = lines_ < 0 ? 0 : start_of_last(file, lines_);

@@ -54,7 +54,7 @@ std::vector<std::string> node_names(const std::string& list) {
   return names;
 }
 
-void fill_origin(const Run& run, const std::string& file, record::Origin& origin) {
+void fill_origin(const LoggedRun& run, const std::string& file, record::Origin& origin) {
   origin.kind = "log";
   origin.file = file;
   origin.first_line = static_cast<std::int64_t>(run.first_line);
@@ -65,19 +65,19 @@ void fill_origin(const Run& run, const std::string& file, record::Origin& origin
   if (origin.start > 0) origin.date = format_day(origin.start);
   const std::vector<std::string> jobs(run.jobs.begin(), run.jobs.end());
   origin.job = join(jobs, ", ");
-  origin.nodes = node_names(run.settings.text(Target::node_list));
+  origin.nodes = node_names(run.settings.text(IngestTarget::node_list));
   origin.versions.assign(run.versions.begin(), run.versions.end());
 }
 
 // From where on the loss is none.
-std::string nan_words(const Run& run) {
+std::string nan_words(const LoggedRun& run) {
   if (const auto lost = run.losses.lost())
     return fmt::format("loss is {} from step {} on", std::isnan(lost->loss) ? "NaN" : "infinite",
                        lost->step);
   return run.mean_is_nan ? "the mean loss of the training is NaN" : "";
 }
 
-void doubt_world_sizes(const Run& run, record::Record& record) {
+void doubt_world_sizes(const LoggedRun& run, record::Record& record) {
   if (run.world_sizes.size() < 2) return;
   record.doubts.push_back(
       {"topology", "gpus",
@@ -92,7 +92,7 @@ std::string with(const std::string& words, const std::string& more) {
   return words + (words.empty() || more.empty() ? "" : "; ") + more;
 }
 
-record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
+record::Record conclude(const LoggedRun& run, const TimerGroups& timers, const std::string& file,
                         const std::string& id) {
   record::Record record;
   record.id = id;
@@ -117,7 +117,7 @@ record::Record conclude(const Run& run, const TimerGroups& timers, const std::st
   }
   for (const auto& [name, value] : run.more) record.set(name, value_of(value));
   record.arguments.assign(run.arguments.begin(), run.arguments.end());
-  if (const auto padded = run.settings.whole(Target::vocab_padded))
+  if (const auto padded = run.settings.whole(IngestTarget::vocab_padded))
     record.set("padded_vocab", *padded);
   doubt_world_sizes(run, record);
   return record;

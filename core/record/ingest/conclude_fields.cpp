@@ -16,7 +16,7 @@ using record::Record;
 using Count = std::optional<std::int64_t>;
 
 // A count that can be one.
-Count count(const Run& run, Target target) {
+Count count(const LoggedRun& run, IngestTarget target) {
   return whole_count(run.settings.number(target).value_or(0));
 }
 
@@ -52,7 +52,7 @@ void infer(Record& record, std::string_view column) {
 }
 
 // By which of our names the run's frameworks go together.
-std::string framework_of(const Run& run, const Record& record) {
+std::string framework_of(const LoggedRun& run, const Record& record) {
   const auto has = [&](const char* name) { return run.frameworks.contains(name); };
   const std::string tail = record.whole("zero_stage") == 3 ? "-zero3" : "";
   // Several may say something of themselves; whose steps they are is no question.
@@ -62,20 +62,20 @@ std::string framework_of(const Run& run, const Record& record) {
   if (has("megatron")) return has("deepspeed") ? "megatron-deepspeed" + tail : "megatron";
   if (has("deepspeed")) return has("huggingface") ? "hf-deepspeed" + tail : "deepspeed";
   if (has("huggingface"))
-    return run.settings.flag(Target::fsdp).value_or(false) ? "fsdp" : "huggingface";
+    return run.settings.flag(IngestTarget::fsdp).value_or(false) ? "fsdp" : "huggingface";
   return run.frameworks.empty() ? "" : *run.frameworks.begin();
 }
 
-std::string word(Target target, const std::string& said) {
-  if (target == Target::dtype) return dtype_word(said);
-  return target == Target::act_ckpt ? act_word(said) : said;
+std::string word(IngestTarget target, const std::string& said) {
+  if (target == IngestTarget::dtype) return dtype_word(said);
+  return target == IngestTarget::act_ckpt ? act_word(said) : said;
 }
 
 // Patterns have the names of tables for the vocabulary's fields.
-void fill_said(const Run& run, Record& record) {
+void fill_said(const LoggedRun& run, Record& record) {
   const auto& settings = run.settings;
-  put(record, "vocab", count(run, Target::vocab_padded));  // unless the log has the other
-  put(record, "context_parallel", count(run, Target::cp));
+  put(record, "vocab", count(run, IngestTarget::vocab_padded));  // unless the log has the other
+  put(record, "context_parallel", count(run, IngestTarget::cp));
   for (const auto& term : plan::vocabulary()) {
     const auto target = parse_target(term.alias.empty() ? term.name : term.alias);
     if (!target || static_cast<std::size_t>(*target) >= kSettings) continue;
@@ -86,7 +86,7 @@ void fill_said(const Run& run, Record& record) {
   }
   if (!record.field("seq") && run.seq >= 1 && run.seq < 1e9)
     record.set("seq", static_cast<std::int64_t>(run.seq));
-  const auto stage = settings.whole(Target::zero_stage);
+  const auto stage = settings.whole(IngestTarget::zero_stage);
   record.set("zero_stage",
              stage && *stage >= 0 && *stage <= 3 ? plan::Value(*stage) : plan::Value());
 }
@@ -117,18 +117,19 @@ void complete_layout(std::int64_t context_parallel, Record& record) {
   put(record, "data_parallel", dp);
 }
 
-void fill_interleave(const Run& run, Record& record) {
-  const auto chunk = count(run, Target::layers_per_chunk);
+void fill_interleave(const LoggedRun& run, Record& record) {
+  const auto chunk = count(run, IngestTarget::layers_per_chunk);
   const auto layers = record.whole("layers"), pp = record.whole("pipeline_parallel");
   if (!record.field("interleave") && chunk && layers && pp && *layers % (*pp * *chunk) == 0)
     record.set("interleave", *layers / (*pp * *chunk));
 }
 
-void fill_batch(const Run& run, Record& record) {
+void fill_batch(const LoggedRun& run, Record& record) {
   if (const auto each = whole_count(run.micro_batches.each());
       each && !record.field("accumulate") && !run.counts_micro_batches)
     record.set("accumulate", *each);
-  if (const auto stepped = whole_count(run.batch); stepped && !run.settings.is_given(Target::gbs)) {
+  if (const auto stepped = whole_count(run.batch);
+      stepped && !run.settings.is_given(IngestTarget::gbs)) {
     if (record.whole("global_batch").value_or(*stepped) != *stepped)
       record.set("accumulate", {});  // of another part of a ramp
     record.set("global_batch", *stepped);
@@ -161,15 +162,15 @@ void complete_batch(Record& record) {
 
 // The ranks of all stages together; where they are tied, the last stage has a copy of the
 // embedding.
-std::optional<double> summed_params(const Run& run, const Record& record) {
+std::optional<double> summed_params(const LoggedRun& run, const Record& record) {
   const auto tp = record.field_number("tensor_parallel");
   const auto pp = record.field_number("pipeline_parallel"), hidden = record.field_number("hidden");
   if (run.rank_params.empty() || !tp || !pp) return std::nullopt;
   if (static_cast<double>(run.rank_params.size()) != *tp * *pp) return std::nullopt;
   double sum = 0;
   for (const auto& [rank, params] : run.rank_params) sum += params;
-  const auto padded = run.settings.number(Target::vocab_padded);
-  const bool tied = !run.settings.flag(Target::untied).value_or(false);
+  const auto padded = run.settings.number(IngestTarget::vocab_padded);
+  const bool tied = !run.settings.flag(IngestTarget::untied).value_or(false);
   if (*pp > 1 && tied && padded && hidden) sum -= *padded * *hidden;
   return sum > 0 ? std::optional(sum) : std::nullopt;
 }
@@ -184,11 +185,11 @@ bool is_rounded(double params, double exact) {
          std::abs(exact - params) < std::max(kHalf, kNorms * params);
 }
 
-void fill_params(const Run& run, Record& record) {
-  auto params = run.settings.number(Target::params);
+void fill_params(const LoggedRun& run, Record& record) {
+  auto params = run.settings.number(IngestTarget::params);
   const auto sum = summed_params(run, record);
   if (!params || (sum && is_rounded(*params, *sum))) params = sum;
-  const auto part = run.settings.number(Target::partition_params);
+  const auto part = run.settings.number(IngestTarget::partition_params);
   const auto gpus = record.field_number("gpus");
   // ZeRO-3 shards over the data-parallel ranks, and tensor parallelism over the others.
   if (!params && part && record.whole("zero_stage").value_or(3) == 3 && gpus)
@@ -196,20 +197,20 @@ void fill_params(const Run& run, Record& record) {
   if (params && *params > 0 && std::isfinite(*params)) record.set("params", *params);
 }
 
-std::string offload_of(const Run& run, const Record& record) {
-  const auto away = [&](Target target) {
+std::string offload_of(const LoggedRun& run, const Record& record) {
+  const auto away = [&](IngestTarget target) {
     const auto& word = run.settings.text(target);
     return word == "cpu" || word == "nvme";
   };
-  if (away(Target::offload_weights)) return "full";
-  if (away(Target::offload_optimizer)) return "optimizer";
+  if (away(IngestTarget::offload_weights)) return "full";
+  if (away(IngestTarget::offload_optimizer)) return "optimizer";
   return record.field("zero_stage") ? "none" : "";
 }
 
 // What a rule knows as a habit is no word of the log.
-void note_assumed(const Run& run, Record& record) {
+void note_assumed(const LoggedRun& run, Record& record) {
   for (std::size_t i = 0; i < kSettings; ++i) {
-    const auto target = static_cast<Target>(i);
+    const auto target = static_cast<IngestTarget>(i);
     if (!run.settings.has(target) || !run.settings.is_assumed(target)) continue;
     infer(record, name(target));
     record.assumptions.push_back(std::string(name(target)) +
@@ -219,15 +220,15 @@ void note_assumed(const Run& run, Record& record) {
 
 }  // namespace
 
-void complete_counts(const Run& run, Record& record) {
-  const auto context_parallel = count(run, Target::cp).value_or(1);
+void complete_counts(const LoggedRun& run, Record& record) {
+  const auto context_parallel = count(run, IngestTarget::cp).value_or(1);
   complete_layout(context_parallel, record);
   complete_batch(record);
   // Data parallelism may have followed from the batch.
   if (!record.field("gpus")) complete_layout(context_parallel, record);
 }
 
-void fill_fields(const Run& run, Record& record) {
+void fill_fields(const LoggedRun& run, Record& record) {
   fill_said(run, record);
   fill_batch(run, record);
   complete_counts(run, record);
@@ -238,12 +239,12 @@ void fill_fields(const Run& run, Record& record) {
   note_assumed(run, record);
 }
 
-void note_layout(const Run& run, Record& record) {
+void note_layout(const LoggedRun& run, Record& record) {
   constexpr std::array kDivide{"maxtext", "nanotron", "nemo", "torchtitan"};
   if (!contains(kDivide, record.field_text("framework"))) return;
   if (record.whole("gpus") == 1) return;
-  for (const auto& [target, field] :
-       {std::pair{Target::tp, "tensor_parallel"}, std::pair{Target::pp, "pipeline_parallel"}}) {
+  for (const auto& [target, field] : {std::pair{IngestTarget::tp, "tensor_parallel"},
+                                      std::pair{IngestTarget::pp, "pipeline_parallel"}}) {
     if (run.settings.has(target) || record.whole(field) != 1) continue;
     infer(record, name(target));
     record.assumptions.push_back(std::string(name(target)) + " 1: not given");

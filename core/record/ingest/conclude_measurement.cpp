@@ -17,7 +17,7 @@ using record::Measurement, record::Record;
 using Counts = std::function<bool(std::int64_t)>;
 
 // Whether a step is one of those that the time of a step is of.
-Counts counts_in(const statistics::Window& window, std::vector<std::int64_t> dropped) {
+Counts counts_in(const statistics::StepWindow& window, std::vector<std::int64_t> dropped) {
   std::sort(dropped.begin(), dropped.end());
   return [window, dropped = std::move(dropped)](std::int64_t step) {
     if (window.used == 0) return true;
@@ -26,7 +26,7 @@ Counts counts_in(const statistics::Window& window, std::vector<std::int64_t> dro
   };
 }
 
-double median_tflops(const Run& run, const Counts& counts) {
+double median_tflops(const LoggedRun& run, const Counts& counts) {
   if (!run.tflops_before) return run.tflops.median(counts);
   const auto& steps = run.times.steps();
   return run.tflops.median([&](std::int64_t before) {
@@ -37,7 +37,7 @@ double median_tflops(const Run& run, const Counts& counts) {
   });
 }
 
-void fill_tflops(const Run& run, const Counts& counts, Measurement& out) {
+void fill_tflops(const LoggedRun& run, const Counts& counts, Measurement& out) {
   if (!run.tflops.empty()) out.tflops.push_back({median_tflops(run, counts), "log", false});
   if (!run.tflops_profiler.empty())
     out.tflops.push_back({run.tflops_profiler.median(), "deepspeed-profiler", false});
@@ -71,7 +71,7 @@ void find_odd_ranks(const RankValues& among, const char* what, Measurement& out)
 }
 
 // The fullest rank, by the best kind of memory that is told.
-void fill_memory(const Run& run, Record& record) {
+void fill_memory(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   for (std::size_t kind = 0; kind < kMemoryKinds.size() && !out.peak_memory_bytes; ++kind) {
     std::map<std::int64_t, RankValues> stages;
@@ -92,7 +92,7 @@ void fill_memory(const Run& run, Record& record) {
   if (run.host_memory > 0) out.host_memory_bytes = run.host_memory;
 }
 
-void find_slow_ranks(const Run& run, Measurement& out) {
+void find_slow_ranks(const LoggedRun& run, Measurement& out) {
   RankValues among;
   for (const auto& [rank, seconds] : run.rank_seconds) {
     among.values.push_back(seconds.sum / static_cast<double>(seconds.count));
@@ -101,7 +101,7 @@ void find_slow_ranks(const Run& run, Measurement& out) {
   find_odd_ranks(among, "seconds per step", out);
 }
 
-void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts,
+void fill_timers(const LoggedRun& run, const TimerGroups& groups, const Counts& counts,
                  Measurement& out) {
   for (const auto& timer : run.timers) {
     const auto& name = timer.first;  // no binding: clang 14 lets no lambda see one
@@ -121,7 +121,7 @@ void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts
                    [](const auto& a, const auto& b) { return a.amount > b.amount; });
 }
 
-void fill_losses(const Run& run, Record& record) {
+void fill_losses(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   out.losses = run.losses.points();
   for (auto& point : out.losses)
@@ -134,27 +134,27 @@ void fill_losses(const Run& run, Record& record) {
   if (const auto last = run.losses.last())
     out.last_loss = last->loss;
   else
-    out.last_loss = total(run, Target::train_loss);
+    out.last_loss = total(run, IngestTarget::train_loss);
 }
 
 // A Trainer that prints nothing but its end: all that was planned, or its samples in whole steps.
-std::int64_t steps_of_totals(const Run& run, const Record& record) {
+std::int64_t steps_of_totals(const LoggedRun& run, const Record& record) {
   if (record.measured.steps_planned > 0) return record.measured.steps_planned;
   const auto batch = record.field_number("global_batch");
-  const auto seconds = total(run, Target::train_runtime);
-  const auto rate = total(run, Target::train_samples_per_second);
+  const auto seconds = total(run, IngestTarget::train_runtime);
+  const auto rate = total(run, IngestTarget::train_samples_per_second);
   if (!seconds || !rate || !batch) return 0;
   const double steps = std::ceil(*seconds * *rate / *batch - 0.02);
   return steps > 0 && steps < 1e12 ? static_cast<std::int64_t>(steps) : 0;
 }
 
-void fill_steps(const Run& run, Record& record) {
+void fill_steps(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto batch = record.whole("global_batch");
   const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));
   out.steps = std::max<std::int64_t>(0, run.last_step) / lines;
-  out.steps_planned = run.settings.whole(Target::steps_planned).value_or(0);
-  const auto samples = run.settings.whole(Target::train_samples);
+  out.steps_planned = run.settings.whole(IngestTarget::steps_planned).value_or(0);
+  const auto samples = run.settings.whole(IngestTarget::train_samples);
   if (out.steps_planned <= 0 && samples && batch && run.ramp_steps == 0)
     out.steps_planned = *samples / *batch;
   if (const auto* bar = training_bar(run); bar && run.times.steps().empty()) {
@@ -172,7 +172,7 @@ void fill_steps(const Run& run, Record& record) {
 
 }  // namespace
 
-void fill_measurement(const Run& run, const TimerGroups& timers, Record& record) {
+void fill_measurement(const LoggedRun& run, const TimerGroups& timers, Record& record) {
   auto& out = record.measured;
   auto& notes = record.notes;
   fill_steps(run, record);
@@ -198,7 +198,7 @@ void fill_measurement(const Run& run, const TimerGroups& timers, Record& record)
 
 // By how long the training took where the end says so, and else by the steps that the log tells of:
 // those before it began are another log's, those that were done again took their time as well.
-void fill_hours(const Run& run, Record& record) {
+void fill_hours(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));
   const auto& times = out.step_times;
@@ -208,33 +208,33 @@ void fill_hours(const Run& run, Record& record) {
                      run.repeated / lines;
   const double stepped =
       out.step_seconds ? static_cast<double>(steps) * out.step_seconds->value : 0;
-  const double seconds = total(run, Target::train_runtime).value_or(stepped);
+  const double seconds = total(run, IngestTarget::train_runtime).value_or(stepped);
   const auto gpus = record.field_number("gpus");
   if (seconds > 0 && gpus) out.gpu_hours = seconds * *gpus / 3600;
 }
 
-void fill_end(const Run& run, record::Record& record) {
+void fill_end(const LoggedRun& run, record::Record& record) {
   const auto& measured = record.measured;
   const bool all_done = measured.steps_planned > 0 && measured.steps >= measured.steps_planned;
   if (run.sign.is_there()) {
-    record.state = run.sign.cancelled ? record::State::cancelled : record::State::failed;
+    record.state = run.sign.cancelled ? record::RunState::cancelled : record::RunState::failed;
     record.failure = run.sign.failure;
     record.reason = run.sign.words;
     return;
   }
   if (run.finished || all_done) {
-    record.state = record::State::finished;
+    record.state = record::RunState::finished;
     record.reason = run.finished
                         ? run.end_words
                         : fmt::format("step {} of {}", measured.steps, measured.steps_planned);
     return;
   }
   if (run.stopped) {
-    record.state = record::State::stopped;
+    record.state = record::RunState::stopped;
     record.reason = run.end_words;
     return;
   }
-  record.state = record::State::running;
+  record.state = record::RunState::running;
   if (measured.steps == 0)
     record.reason = "the log ends before the first step";
   else if (measured.steps_planned > 0)

@@ -8,7 +8,7 @@ namespace orch::ingest {
 namespace {
 
 using record::Record;
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 constexpr double kNear = 0.02;  // of a rate that a log rounds, and of the time between two lines
 
@@ -32,13 +32,14 @@ std::optional<std::int64_t> near_gpus(double value) {
 }
 
 // What is told of a step in tokens: as a setting, or by a counter.
-std::optional<double> told_tokens(const Run& run, const Record& record) {
-  if (const auto said = run.settings.number(Target::batch_tokens); said && *said >= 1) return said;
+std::optional<double> told_tokens(const LoggedRun& run, const Record& record) {
+  if (const auto said = run.settings.number(IngestTarget::batch_tokens); said && *said >= 1)
+    return said;
   const double each = run.tokens.each() * lines_of_step(run, record);
   return each >= 1 ? std::optional(each) : std::nullopt;
 }
 
-void find_batch(const Run& run, Record& record, Words& words) {
+void find_batch(const LoggedRun& run, Record& record, WordList& words) {
   if (!record.field("global_batch"))
     if (const auto batch = whole_count(run.samples.each() * lines_of_step(run, record))) {
       record.set("global_batch", *batch);
@@ -57,8 +58,8 @@ void find_batch(const Run& run, Record& record, Words& words) {
 }
 
 // A rate of all GPUs beside one of a GPU.
-void find_gpus(const Run& run, Record& record, Words& words) {
-  const auto by = [&](const Sample& all, const Sample& of_gpu, const char* what) {
+void find_gpus(const LoggedRun& run, Record& record, WordList& words) {
+  const auto by = [&](const SampleReservoir& all, const SampleReservoir& of_gpu, const char* what) {
     if (record.field("gpus") || all.empty() || of_gpu.empty() || !(of_gpu.median() > 0)) return;
     const auto gpus = near_gpus(all.median() / of_gpu.median());
     if (!gpus) return;
@@ -76,25 +77,25 @@ std::optional<std::int64_t> whole_count(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-double lines_of_step(const Run& run, const Record& record) {
+double lines_of_step(const LoggedRun& run, const Record& record) {
   return run.counts_micro_batches ? record.field_number("accumulate").value_or(1) : 1;
 }
 
-std::optional<double> batch_tokens(const Run& run, const Record& record) {
+std::optional<double> batch_tokens(const LoggedRun& run, const Record& record) {
   const auto batch = record.field_number("global_batch"), seq = record.field_number("seq");
   return batch && seq ? *batch * *seq : told_tokens(run, record);
 }
 
-std::vector<std::string> complete_from_counters(const Run& run, Record& record) {
-  Words words;
+std::vector<std::string> complete_from_counters(const LoggedRun& run, Record& record) {
+  WordList words;
   find_batch(run, record, words);
   find_gpus(run, record, words);
   complete_counts(run, record);
   return words;
 }
 
-std::vector<std::string> complete_from_time(const Run& run, Record& record) {
-  Words words;
+std::vector<std::string> complete_from_time(const LoggedRun& run, Record& record) {
+  WordList words;
   if (!record.measured.step_seconds) return words;
   const double seconds = record.measured.step_seconds->value;
   const auto tokens = batch_tokens(run, record);
@@ -108,7 +109,7 @@ std::vector<std::string> complete_from_time(const Run& run, Record& record) {
   const auto share =
       record.whole("micro_batch").value_or(0) * record.whole("accumulate").value_or(1);
   if (!record.field("global_batch") && share > 0 && !run.samples_per_second.empty() &&
-      run.work == Work::sample)
+      run.work == TimedWork::sample)
     if (const auto ranks =
             near_count(run.samples_per_second.median() * seconds / static_cast<double>(share))) {
       record.set("global_batch", share * *ranks);
@@ -120,14 +121,14 @@ std::vector<std::string> complete_from_time(const Run& run, Record& record) {
 }
 
 // By the batch where that is known, for a log rounds its rates; else as it says them.
-void fill_rates(const Run& run, Record& record) {
+void fill_rates(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto counts = [&window = out.window](std::int64_t step) {
     return window.used == 0 || (step >= window.first && step <= window.last);
   };
   const auto batch = record.field_number("global_batch"), gpus = record.field_number("gpus");
   const auto tokens = batch_tokens(run, record);
-  const bool exact = (batch && record.field("seq")) || run.settings.has(Target::batch_tokens);
+  const bool exact = (batch && record.field("seq")) || run.settings.has(IngestTarget::batch_tokens);
   const auto& all = run.tokens_per_second;
   const auto& of_gpu = run.tokens_per_second_per_gpu;
   double rate = 0;

@@ -14,7 +14,7 @@ constexpr std::size_t kEnough = 4;     // times of a progress bar that are bette
 constexpr double kLongestStep = 3600;  // seconds; more is the moment of a clock
 
 // Steps from one line to the next.
-std::int64_t steps_apart(const StepTimes& times) {
+std::int64_t steps_apart(const LoggedStepTimes& times) {
   std::vector<double> apart;
   for (std::size_t i = 1; i < times.steps().size(); ++i)
     apart.push_back(static_cast<double>(times.steps()[i].step - times.steps()[i - 1].step));
@@ -23,7 +23,8 @@ std::int64_t steps_apart(const StepTimes& times) {
 }
 
 // The rule tells of lines as if each were a step, and knows nothing of what was not given to it.
-void say_what_lines_are(const Run& run, const StepTimes& times, bool means, Measurement& out) {
+void say_what_lines_are(const LoggedRun& run, const LoggedStepTimes& times, bool means,
+                        Measurement& out) {
   auto& rule = out.window.rule;
   const auto apart = steps_apart(times);
   if (const auto at = rule.find(" steps used"); apart > 1 && at != std::string::npos)
@@ -39,7 +40,7 @@ void say_what_lines_are(const Run& run, const StepTimes& times, bool means, Meas
   if (run.timeless > 0) rule += fmt::format("; {} without a valid time", run.timeless);
 }
 
-std::vector<std::int64_t> from_steps(const StepTimes& times, Measurement& out) {
+std::vector<std::int64_t> from_steps(const LoggedStepTimes& times, Measurement& out) {
   const auto found = out.take(times.steps());
   if (times.stride() == 1) return found.dropped;
   out.window.rule += fmt::format("; of {} steps every {}th was kept", times.seen(), times.stride());
@@ -62,43 +63,43 @@ std::vector<std::int64_t> from_steps(const StepTimes& times, Measurement& out) {
 }
 
 // How much a step is of what the times are of.
-std::optional<double> work_of_step(const Run& run, const Record& record) {
+std::optional<double> work_of_step(const LoggedRun& run, const Record& record) {
   const auto batch = record.field_number("global_batch"), gpus = record.field_number("gpus");
   const auto of_gpu = [&](const std::optional<double>& work) {
     return work && gpus ? std::optional(*work / *gpus) : std::nullopt;
   };
   switch (run.work) {
-    case Work::step:
+    case TimedWork::step:
       return 1;
-    case Work::sample:
+    case TimedWork::sample:
       return batch;
-    case Work::sample_of_gpu:
+    case TimedWork::sample_of_gpu:
       return of_gpu(batch);
-    case Work::token:
+    case TimedWork::token:
       return batch_tokens(run, record);
-    case Work::token_of_gpu:
+    case TimedWork::token_of_gpu:
       return of_gpu(batch_tokens(run, record));
-    case Work::micro_batch:  // the rest of its step took as long; a clock knows better
-    case Work::none:
+    case TimedWork::micro_batch:  // the rest of its step took as long; a clock knows better
+    case TimedWork::none:
       break;
   }
   return std::nullopt;
 }
 
-std::string rate_words(Work work, double of_step) {
-  const bool samples = work == Work::sample || work == Work::sample_of_gpu;
-  const bool of_gpu = work == Work::sample_of_gpu || work == Work::token_of_gpu;
+std::string rate_words(TimedWork work, double of_step) {
+  const bool samples = work == TimedWork::sample || work == TimedWork::sample_of_gpu;
+  const bool of_gpu = work == TimedWork::sample_of_gpu || work == TimedWork::token_of_gpu;
   return fmt::format("{:.10g} {} of a step{} / {} per second{}", of_step,
                      samples ? "samples" : "tokens", of_gpu ? " and GPU" : "",
                      samples ? "samples" : "tokens", of_gpu ? " and GPU" : "");
 }
 
-StepTimes scaled(StepTimes times, double factor) {
+LoggedStepTimes scaled(LoggedStepTimes times, double factor) {
   times.scale(factor);
   return times;
 }
 
-std::vector<std::int64_t> from_lines(const Run& run, const StepTimes& times, bool means,
+std::vector<std::int64_t> from_lines(const LoggedRun& run, const LoggedStepTimes& times, bool means,
                                      Measurement& out) {
   auto dropped = from_steps(times, out);
   say_what_lines_are(run, times, means, out);
@@ -112,8 +113,8 @@ std::string average_words(const Measurement& out) {
 
 // The duration of the training divided by its steps. A rate of samples is less exact, because the
 // last batch of an epoch may be smaller.
-bool from_runtime(const Run& run, Measurement& out) {
-  const auto seconds = total(run, Target::train_runtime);
+bool from_runtime(const LoggedRun& run, Measurement& out) {
+  const auto seconds = total(run, IngestTarget::train_runtime);
   const auto* bar = training_bar(run);
   const auto said = out.steps_planned > 0 || run.last_step >= 0 ? out.steps_planned : out.steps;
   const auto last = bar ? bar->last : said;
@@ -136,9 +137,9 @@ statistics::Interval at_rate(double work, double rate) {
 }
 
 // One value for the whole run, by its rate: how it was computed is said in words.
-bool from_rate(const Run& run, Record& record) {
+bool from_rate(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
-  const auto rate = total(run, Target::train_samples_per_second);
+  const auto rate = total(run, IngestTarget::train_samples_per_second);
   const auto batch = record.field_number("global_batch");
   if (rate && *rate > 0 && batch) {
     out.step_seconds = at_rate(*batch, *rate);
@@ -148,7 +149,7 @@ bool from_rate(const Run& run, Record& record) {
         average_words(out);
     return true;
   }
-  const auto steps = total(run, Target::train_steps_per_second);
+  const auto steps = total(run, IngestTarget::train_steps_per_second);
   if (!steps || *steps <= 0) return false;
   out.step_seconds = at_rate(1, *steps);
   out.step_seconds_from =
@@ -159,7 +160,7 @@ bool from_rate(const Run& run, Record& record) {
 
 // Whether numbers that lines call a time are what their steps took, and why; "": a clock's moments.
 // A clock falls where a run is resumed, which is seldom, and goes on from line to line.
-std::string_view why_durations(const Run& run) {
+std::string_view why_durations(const LoggedRun& run) {
   const auto& steps = run.numbered.steps();
   if (steps.empty()) return "";
   std::size_t pairs = 0, falls = 0, stays = 0;
@@ -182,14 +183,14 @@ std::string_view why_durations(const Run& run) {
 
 }  // namespace
 
-std::optional<double> total(const Run& run, Target target) {
+std::optional<double> total(const LoggedRun& run, IngestTarget target) {
   const auto found = run.totals.find(target);
   return found == run.totals.end() ? std::nullopt : std::optional(found->second);
 }
 
-const Bar* training_bar(const Run& run) {
-  const auto planned = run.settings.whole(Target::steps_planned);
-  const Bar* best = nullptr;
+const ProgressBar* training_bar(const LoggedRun& run) {
+  const auto planned = run.settings.whole(IngestTarget::steps_planned);
+  const ProgressBar* best = nullptr;
   for (const auto& bar : run.bars) {
     if (planned && bar.total == *planned) return &bar;
     if (!best || bar.last_elapsed > best->last_elapsed) best = &bar;
@@ -197,15 +198,15 @@ const Bar* training_bar(const Run& run) {
   return planned ? nullptr : best;
 }
 
-std::vector<std::int64_t> fill_time(const Run& run, Record& record) {
+std::vector<std::int64_t> fill_time(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   if (const auto work = work_of_step(run, record); work && !run.times.steps().empty()) {
-    if (run.work == Work::step) return from_lines(run, run.times, run.means, out);
+    if (run.work == TimedWork::step) return from_lines(run, run.times, run.means, out);
     out.step_seconds_from = rate_words(run.work, *work);
     return from_lines(run, scaled(run.times, *work), run.means, out);
   }
   const auto* bar = training_bar(run);
-  const auto counted = bar ? bar->watch.times() : StepTimes();
+  const auto counted = bar ? bar->watch.times() : LoggedStepTimes();
   const auto from_bar = [&] {
     from_steps(counted, out);
     out.step_seconds_from = "the time that the progress bar has counted";
@@ -225,7 +226,7 @@ std::vector<std::int64_t> fill_time(const Run& run, Record& record) {
                                         run.watch.coarse() ? ", which are to the second" : "");
     return from_lines(run, scaled(times, lines), true, out);
   }
-  if (run.work == Work::micro_batch && !run.times.steps().empty()) {
+  if (run.work == TimedWork::micro_batch && !run.times.steps().empty()) {
     const auto count =
         run.counts_micro_batches ? lines : record.field_number("accumulate").value_or(1);
     out.step_seconds_from = fmt::format("{:g} times the last micro-batch of each step", count);

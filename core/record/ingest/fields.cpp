@@ -73,10 +73,10 @@ bool literal_at(std::string_view literal, std::string_view text, std::size_t& at
 }  // namespace
 
 bool FieldsReader::head(const FieldsRule& rule, std::string_view text, std::size_t& at,
-                        Values& values) {
+                        TargetValues& values) {
   for (const auto& piece : rule.head) {
     if (!literal_at(piece.literal, text, at)) return false;
-    if (piece.number == Target::count_) continue;
+    if (piece.number == IngestTarget::count_) continue;
     skip_blanks(text, at);
     if (at >= text.size()) return false;
     double value = 0;
@@ -130,7 +130,7 @@ bool FieldsReader::is_expected(const Shape& keys, std::size_t place, std::string
 }
 
 bool FieldsReader::key_without_colon(const FieldsRule& rule, std::string_view segment,
-                                     std::size_t& at, const Meaning*& meaning) {
+                                     std::size_t& at, const ValueMeaning*& meaning) {
   const auto value = trim(segment).rfind(' ');
   if (value == std::string_view::npos) return false;
   meaning = meaning_of(rule.keys, trim(segment.substr(0, value)));
@@ -139,7 +139,7 @@ bool FieldsReader::key_without_colon(const FieldsRule& rule, std::string_view se
 }
 
 bool FieldsReader::other_key(const FieldsRule& rule, Shape& keys, std::size_t place,
-                             std::string_view text, std::size_t& at, const Meaning*& meaning) {
+                             std::string_view text, std::size_t& at, const ValueMeaning*& meaning) {
   const auto segment = text.substr(at, find_bar(text, at) - at);
   const auto colon = segment.find(':');
   if (colon == std::string_view::npos) return key_without_colon(rule, segment, at, meaning);
@@ -152,7 +152,7 @@ bool FieldsReader::other_key(const FieldsRule& rule, Shape& keys, std::size_t pl
 }
 
 FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view text, std::size_t at,
-                                          Values& values) {
+                                          TargetValues& values) {
   const auto& rule = patterns_.fields[index];
   auto& keys = shapes_[index];
   Parsed parsed;
@@ -163,10 +163,10 @@ FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view te
     if (text[at] != '|') return parsed;  // another record begins, without a bar between
     ++at;
     skip_blanks(text, at);
-    parsed.last = Target::count_;
+    parsed.last = IngestTarget::count_;
     parsed.end = at;
     if (at >= text.size()) return parsed;
-    const Meaning* meaning = nullptr;
+    const ValueMeaning* meaning = nullptr;
     if (is_expected(keys, place, text, at)) {
       meaning = keys[place].second;
       at += keys[place].first.size() + 1;
@@ -184,7 +184,7 @@ FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view te
       at = find_bar(text, at);
       continue;
     }
-    if (meaning->target == Target::count_) {
+    if (meaning->target == IngestTarget::count_) {
       put(*meaning, text.substr(at, stop - at), values);
     } else if (type(meaning->target) == Type::number) {
       values.set(meaning->target, value * meaning->scale / meaning->over);
@@ -201,7 +201,7 @@ FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view te
   return parsed;
 }
 
-bool FieldsReader::timer(std::string_view text, std::size_t& at, bool whole, Values& values) {
+bool FieldsReader::timer(std::string_view text, std::size_t& at, bool whole, TargetValues& values) {
   while (true) {
     skip_blanks(text, at);
     if (at >= text.size() || text[at] != '|') return false;
@@ -219,28 +219,29 @@ bool FieldsReader::timer(std::string_view text, std::size_t& at, bool whole, Val
     // The log may end in the middle of a number.
     if (stop == 0 || (!whole && stop == text.size())) continue;
     values.clear();
-    values.set_text(Target::timer, trim(segment.substr(0, colon)));
-    values.set(Target::timer_seconds, value / 1000);
+    values.set_text(IngestTarget::timer, trim(segment.substr(0, colon)));
+    values.set(IngestTarget::timer_seconds, value / 1000);
     return true;
   }
 }
 
-void put(const Meaning& meaning, std::string_view value, Values& values) {
+void put(const ValueMeaning& meaning, std::string_view value, TargetValues& values) {
   if (!meaning.when.empty() && value != meaning.when) return;
-  if (const auto slash = value.find('/'); meaning.of != Target::count_ && slash != value.npos) {
+  if (const auto slash = value.find('/');
+      meaning.of != IngestTarget::count_ && slash != value.npos) {
     values.read(meaning.of, value.substr(slash + 1));
     value = value.substr(0, slash);
   }
-  if (meaning.target != Target::count_)
+  if (meaning.target != IngestTarget::count_)
     values.read(meaning.target, value, meaning.scale, meaning.over);
   else if (!meaning.more.empty())
     values.more.emplace_back(meaning.more, value);
   put(meaning.settings, values);
 }
 
-void put(const std::vector<Setting>& settings, Values& values) {
+void put(const std::vector<RuleSetting>& settings, TargetValues& values) {
   for (const auto& setting : settings) {
-    if (setting.target == Target::count_)
+    if (setting.target == IngestTarget::count_)
       values.more.emplace_back(setting.more, setting.value);
     else
       values.read(setting.target, setting.value);

@@ -25,7 +25,7 @@
 namespace orch::ingest {
 namespace {
 
-using record::Record, record::State;
+using record::Record, record::RunState;
 
 // What lies beside logs and is none.
 constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py",  ".lua",  ".sh",
@@ -33,16 +33,16 @@ constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py", 
                              ".safetensors", ".idx",   ".png",  ".jpg",  ".pdf", ".html", ".db",
                              ".sqlite",      ".md",    ".toml", ".lock", ".so",  ".o"};
 
-struct File {
+struct LogFile {
   std::string path;
   std::string id;
   bool named = true;        // else it was found in a folder
   std::string output = "";  // of the same job, where this is its file of errors
 };
 
-struct Files {
-  std::vector<File> files;
-  std::vector<Passed> passed;
+struct LogFiles {
+  std::vector<LogFile> files;
+  std::vector<SkippedText> passed;
 };
 
 std::string words_of(const Error& error) {
@@ -67,7 +67,7 @@ std::string passed_words(const std::map<std::string, int>& endings) {
                      count == 1 ? "its ending" : "their endings", join(parts, ", "));
 }
 
-void list_folder(const fs::path& folder, Files& out, Errors& errors) {
+void list_folder(const fs::path& folder, LogFiles& out, Errors& errors) {
   std::error_code code;
   auto entry =
       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, code);
@@ -97,8 +97,8 @@ void list_folder(const fs::path& folder, Files& out, Errors& errors) {
   if (!endings.empty()) out.passed.push_back({folder.string(), passed_words(endings)});
 }
 
-Result<Files> list_files(const std::vector<std::string>& paths) {
-  Files out;
+Result<LogFiles> list_files(const std::vector<std::string>& paths) {
+  LogFiles out;
   auto& files = out.files;
   Errors errors;
   for (const auto& path : paths) {
@@ -132,7 +132,7 @@ std::optional<std::uint64_t> size_of(int file) {
 }
 
 // The text of a log: the file itself, or what a program unpacks of it.
-struct Source {
+struct LogSource {
   Descriptor opened{-1};
   std::optional<Unpacker> unpacker;
   Packing packing;
@@ -144,8 +144,8 @@ struct Source {
   }
 };
 
-Result<Source> open_source(const File& log) {
-  Source out;
+Result<LogSource> open_source(const LogFile& log) {
+  LogSource out;
   if (log.path == "-") {
     out.size = size_of(STDIN_FILENO);
     return out;
@@ -162,7 +162,7 @@ Result<Source> open_source(const File& log) {
   return out;
 }
 
-std::string nothing_words(const ReadResult& read, const Session& session) {
+std::string nothing_words(const ReadResult& read, const LogSession& session) {
   if (read.bytes == 0) return "empty";
   const std::vector<std::string> known(session.unread().begin(), session.unread().end());
   if (known.empty()) return "no line of a known framework";
@@ -170,8 +170,8 @@ std::string nothing_words(const ReadResult& read, const Session& session) {
 }
 
 // Reads one log; gives why it gave nothing, "" if it gave something.
-Result<std::string> read_log(const File& log, const Patterns& patterns, const IngestOptions& asked,
-                             Ingested& out) {
+Result<std::string> read_log(const LogFile& log, const Patterns& patterns,
+                             const IngestOptions& asked, Ingested& out) {
   auto source = open_source(log);
   if (!source) return source.error();
   ReadOptions options;
@@ -181,11 +181,11 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
       asked.progress({log.path, bytes, source->size.value_or(0)});
     };
   const auto shown = log.path == "-" ? std::string("stdin") : log.path;
-  const auto given = Settings::of(asked.set, Settings::kGiven);
-  const auto beside = Settings::of(asked.beside ? asked.beside(log.path) : Known(), 0);
+  const auto given = LoggedSettings::of(asked.set, LoggedSettings::kGiven);
+  const auto beside = LoggedSettings::of(asked.beside ? asked.beside(log.path) : KnownFacts(), 0);
   std::size_t count = 0;
-  Session session(
-      [&](Run& run) {
+  LogSession session(
+      [&](LoggedRun& run) {
         ++count;
         run.settings.merge(given);
         run.settings.fill(beside);
@@ -193,12 +193,12 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
         out.runs.push_back(conclude(run, patterns.impl().timers, shown, id));
         auto& state = out.runs.back().state;
         // A pipe at its end: nobody writes to it any more.
-        if (!source->size && state == State::running) state = State::stopped;
+        if (!source->size && state == RunState::running) state = RunState::stopped;
       },
       !log.output.empty());
   Matcher matcher(patterns.impl(), session);
   const auto read =
-      read_lines(source->file(), shown, options, [&](const Line& line) { matcher.take(line); });
+      read_lines(source->file(), shown, options, [&](const LogLine& line) { matcher.take(line); });
   if (!read) return read.error();
   out.bytes += read->bytes;
   if (read->interrupted) return Error{printable(shown), "interrupted", ""};
@@ -233,14 +233,14 @@ std::vector<std::string> outputs_beside(const fs::path& errors) {
 }
 
 // Which files of errors have their output beside them. Those come last.
-void pair(std::vector<File>& files) {
+void pair(std::vector<LogFile>& files) {
   std::set<std::string> paths;
   for (const auto& file : files) paths.insert(file.path);
   for (auto& file : files)
     for (const auto& output : outputs_beside(file.path))
       if (file.output.empty() && paths.contains(output)) file.output = output;
   std::stable_partition(files.begin(), files.end(),
-                        [](const File& file) { return file.output.empty(); });
+                        [](const LogFile& file) { return file.output.empty(); });
 }
 
 bool are_equal(const std::string& a, const std::string& b) {
@@ -273,12 +273,12 @@ std::vector<std::size_t> copies_of(const std::vector<std::string>& files) {
 
 // Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words:
 // a file of errors is left out with its output only.
-void drop_copies(Files& files) {
+void drop_copies(LogFiles& files) {
   std::vector<std::string> paths;
   for (const auto& file : files.files) paths.push_back(file.path);
   const auto first = copies_of(paths);
   std::set<std::string> dropped;
-  std::vector<File> kept;
+  std::vector<LogFile> kept;
   for (std::size_t i = 0; i < first.size(); ++i) {
     auto& file = files.files[i];
     if (first[i] == i || (!file.output.empty() && !dropped.contains(file.output))) {
@@ -293,7 +293,7 @@ void drop_copies(Files& files) {
 
 // Whether a log says nothing but how something ended.
 bool only_ended(const Record& found) {
-  const bool ended = found.state == State::failed || found.state == State::cancelled;
+  const bool ended = found.state == RunState::failed || found.state == RunState::cancelled;
   return ended && found.measured.steps == 0 && !found.has_measurement() &&
          !found.field("global_batch") && !found.field("layers");
 }
@@ -303,11 +303,11 @@ bool only_ended(const Record& found) {
 // warning that someone printed. After an end it is a note.
 void take_end(const Record& errors, Record& run) {
   if (errors.failure == record::Failure::bad_exit) return;
-  if (run.state == State::finished || run.state == State::stopped) {
+  if (run.state == RunState::finished || run.state == RunState::stopped) {
     run.notes = with(run.notes, "after the end: " + errors.reason);
     return;
   }
-  if (run.state != State::running || run.measured.restarts > 0) return;
+  if (run.state != RunState::running || run.measured.restarts > 0) return;
   run.state = errors.state;
   run.failure = errors.failure;
   run.reason = errors.reason;
@@ -315,7 +315,7 @@ void take_end(const Record& errors, Record& run) {
 }
 
 // What a file of errors gave: how the last run of its job ended, or runs like any other file.
-void add_errors(const File& file, std::vector<Record> found, std::vector<Record>& runs) {
+void add_errors(const LogFile& file, std::vector<Record> found, std::vector<Record>& runs) {
   const auto last = std::find_if(runs.rbegin(), runs.rend(),
                                  [&](const Record& run) { return run.origin.file == file.output; });
   if (last != runs.rend() && found.size() == 1 && only_ended(found.front()))

@@ -29,14 +29,14 @@ class Patterns {
 };
 
 // A file that gave nothing, and why.
-struct Passed {
+struct SkippedText {
   std::string file;
   std::string reason;  // "empty", "binary", "no line of a known framework"
 };
 
 struct Ingested {
   std::vector<record::Record> runs;  // as their logs say them
-  std::vector<Passed> passed;
+  std::vector<SkippedText> passed;
   std::uint64_t bytes = 0;  // read
 };
 
@@ -46,12 +46,12 @@ struct BytesRead {
 };
 
 // What is known of a run besides its log, by the names of columns and patterns: gbs, seq, gpu.
-using Known = std::vector<std::pair<std::string, std::string>>;
+using KnownFacts = std::vector<std::pair<std::string, std::string>>;
 
 struct IngestOptions {
-  Known set;  // counts, whatever the log says
+  KnownFacts set;  // counts, whatever the log says
   // Of the run whose log a file is: what the log does not say.
-  std::function<Known(const fs::path& file)> beside = {};
+  std::function<KnownFacts(const fs::path& file)> beside = {};
   std::function<bool()> interrupted = {};
   std::function<void(const BytesRead&)> progress = {};
 };
@@ -69,7 +69,7 @@ Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& p
 class RunLog {
  public:
   // The patterns outlive it. What the log does not say is taken from beside it.
-  RunLog(const Patterns& patterns, const Known& beside);
+  RunLog(const Patterns& patterns, const KnownFacts& beside);
   RunLog(RunLog&&) noexcept;
   RunLog& operator=(RunLog&&) noexcept;
   ~RunLog();
@@ -81,7 +81,7 @@ class RunLog {
   void end_file();
   // The gravest sign of a failure that no steps came after: also of a start without a step, and of
   // a program that said good-bye then. None: there is none.
-  record::Confession confession() const;
+  record::FailureReport confession() const;
   // The last run in it so far; nothing: there is none yet.
   std::optional<record::Record> found(const std::string& id) const;
 

@@ -8,6 +8,16 @@
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
 
+// Recognises the known lines of a log, in one pass. A line first loses its prefix (rank, time:
+// prefix.h). It is then tried in this order: as a row of an open table; as the rest of a record
+// that the end of the previous line had cut (held_); as an indented line below a rule's own line
+// (block_). Otherwise scan() reads records of fields one after the other from its beginning, which
+// is the fast path for nearly all lines; lines without them are tried as "key ... value" arguments,
+// as an object (JSON or a Python dictionary), and last against the rules' regular expressions, of
+// which only those are run whose literal occurs in the line. Values go to the session, which
+// decides which run and step they belong to. A record that is cut stays held until following lines
+// complete it or kMostWaits of them do not.
+
 namespace orch::ingest {
 namespace {
 
@@ -57,7 +67,7 @@ bool split_argument(std::string_view text, std::string_view& key, std::string_vi
 
 }  // namespace
 
-Matcher::Matcher(const Patterns::Impl& patterns, Session& session)
+Matcher::Matcher(const Patterns::Impl& patterns, LogSession& session)
     : patterns_(patterns),
       session_(session),
       fields_(patterns),
@@ -65,7 +75,7 @@ Matcher::Matcher(const Patterns::Impl& patterns, Session& session)
       wraps_(patterns.fields.size()),
       hit_at_(patterns.lines.size(), 0) {}
 
-void Matcher::take(Line line) {
+void Matcher::take(LogLine line) {
   if (line.number == 1) line.text = without_mark(line.text);
   if (line.number == 1 && begins_table(line.text)) return;
   if (table_ && table_line(line)) return;
@@ -121,7 +131,7 @@ void Matcher::read_match(const LineRule& rule) {
   put(rule.settings, values_);
 }
 
-void Matcher::scan(std::string_view text, const Where& where, bool whole) {
+void Matcher::scan(std::string_view text, const TextPlace& where, bool whole) {
   std::size_t at = 0;
   bool found = false;
   skip_blanks(text, at);
@@ -141,45 +151,45 @@ void Matcher::scan(std::string_view text, const Where& where, bool whole) {
   nesting_.take(text);
 }
 
-std::size_t Matcher::fields_at(std::string_view text, const Where& where, bool whole) {
+std::size_t Matcher::fields_at(std::string_view text, const TextPlace& where, bool whole) {
   for (const auto rule : patterns_.fields_by_byte[static_cast<unsigned char>(text.front())])
     if (const auto end = try_fields(rule, text, where, whole); end > 0) return end;
   return 0;
 }
 
-std::size_t Matcher::try_fields(std::size_t index, std::string_view text, const Where& where,
+std::size_t Matcher::try_fields(std::size_t index, std::string_view text, const TextPlace& where,
                                 bool whole) {
   const auto& rule = patterns_.fields[index];
   std::size_t at = 0;
   values_.clear();
   if (!FieldsReader::head(rule, text, at, values_)) return 0;
-  if (rule.kind == Kind::none) return text.size();
-  if (rule.kind == Kind::timers) {
+  if (rule.kind == RuleKind::none) return text.size();
+  if (rule.kind == RuleKind::timers) {
     if (!session_.wants_timers()) return text.size();
     while (FieldsReader::timer(text, at, whole, values_)) session_.take(rule, values_, where);
     return at;
   }
   // "validation loss at iteration 100 on validation set | …"
-  if (rule.kind == Kind::facts) at = std::min(text.find('|', at), text.size());
+  if (rule.kind == RuleKind::facts) at = std::min(text.find('|', at), text.size());
   const auto parsed = fields_.fields(index, text, at, values_);
-  if (parsed.fields == 0 && rule.kind == Kind::step) return 0;
+  if (parsed.fields == 0 && rule.kind == RuleKind::step) return 0;
   const bool may_go_on = wraps_[index] && parsed.end == text.size();
   if (!parsed.closed || may_go_on) {
     give_up_held();
-    held_ = Held{.text = std::string(text.substr(0, kLongestRecord)),
-                 .label = std::string(where.label),
-                 .stamp = std::string(where.stamp),
-                 .rule = index,
-                 .line = where.line,
-                 .fields = parsed.fields,
-                 .whole = whole,
-                 .closed = parsed.closed};
+    held_ = HeldLine{.text = std::string(text.substr(0, kLongestRecord)),
+                     .label = std::string(where.label),
+                     .stamp = std::string(where.stamp),
+                     .rule = index,
+                     .line = where.line,
+                     .fields = parsed.fields,
+                     .whole = whole,
+                     .closed = parsed.closed};
     return text.size();
   }
   if (rule.bar_at_end && parsed.end == text.size()) last_record_ = static_cast<int>(index);
   ends_in_bar_[index] = true;
   const bool last_may_be_cut = !whole && !rule.bar_at_end && parsed.end == text.size();
-  if (last_may_be_cut && parsed.last != Target::count_) values_.unset(parsed.last);
+  if (last_may_be_cut && parsed.last != IngestTarget::count_) values_.unset(parsed.last);
   session_.take(rule, values_, where);
   return parsed.end;
 }
@@ -225,18 +235,18 @@ void Matcher::give_up_held() {
 
 // What is whole counts. Where lines of the kind end in a bar and this one does not, or the log ends
 // in it, its last value may be half of one.
-void Matcher::tell_held(const Held& held) {
+void Matcher::tell_held(const HeldLine& held) {
   const auto& rule = patterns_.fields[held.rule];
   std::size_t at = 0;
   values_.clear();
   if (!FieldsReader::head(rule, held.text, at, values_)) return;
   const auto parsed = fields_.fields(held.rule, held.text, at, values_);
   const bool may_be_cut = !parsed.closed && (ends_in_bar_[held.rule] || !held.whole);
-  if (may_be_cut && parsed.last != Target::count_) values_.unset(parsed.last);
+  if (may_be_cut && parsed.last != IngestTarget::count_) values_.unset(parsed.last);
   session_.take(rule, values_, {held.line, held.label, held.stamp, held.text});
 }
 
-bool Matcher::arguments(std::string_view text, std::string_view before, const Where& where) {
+bool Matcher::arguments(std::string_view text, std::string_view before, const TextPlace& where) {
   if (before.empty() && !text.starts_with("  ")) {
     // "[…] [INFO] [config.py:1:print]   key .... value": the key is behind the last bracket.
     const auto bracket = text.find("]  ");
@@ -266,7 +276,7 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Wh
 }
 
 // The rule belongs to no framework, so the argument does not name one.
-void Matcher::keep_argument(std::string_view key, std::string_view value, const Where& where) {
+void Matcher::keep_argument(std::string_view key, std::string_view value, const TextPlace& where) {
   static const Rule kKept = [] {
     Rule rule;
     rule.weight = 0;
@@ -280,14 +290,14 @@ void Matcher::keep_argument(std::string_view key, std::string_view value, const 
 }
 
 // A step needs its number and something that is told of it.
-bool Matcher::says_enough(const Rule& rule, const Values& values) {
-  if (rule.kind != Kind::step) return !values.empty();
-  const bool counted = values.has(Target::step) || values.has(Target::micro_step);
-  return counted && (values.has(Target::loss) || values.has(Target::time) ||
-                     pace_of(values).work != Work::none);
+bool Matcher::says_enough(const Rule& rule, const TargetValues& values) {
+  if (rule.kind != RuleKind::step) return !values.empty();
+  const bool counted = values.has(IngestTarget::step) || values.has(IngestTarget::micro_step);
+  return counted && (values.has(IngestTarget::loss) || values.has(IngestTarget::time) ||
+                     pace_of(values).work != TimedWork::none);
 }
 
-bool Matcher::object(std::string_view text, const Where& where) {
+bool Matcher::object(std::string_view text, const TextPlace& where) {
   if (patterns_.records.empty() || !text.ends_with('}') || text.size() > kLongestObject)
     return false;
   if (!record::read_object(text, named_)) return false;
@@ -317,8 +327,9 @@ bool Matcher::begins_table(std::string_view line) {
     if (!rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
     columns_.clear();
     for (const auto cell : cells_) columns_.push_back(meaning_of(rule.keys, cell));
-    const auto counts = [](const Meaning* meaning) {
-      return meaning && (meaning->target == Target::step || meaning->target == Target::micro_step);
+    const auto counts = [](const ValueMeaning* meaning) {
+      return meaning &&
+             (meaning->target == IngestTarget::step || meaning->target == IngestTarget::micro_step);
     };
     if (cells_.size() < 2 || std::none_of(columns_.begin(), columns_.end(), counts)) continue;
     table_ = &rule;
@@ -327,7 +338,7 @@ bool Matcher::begins_table(std::string_view line) {
   return false;
 }
 
-bool Matcher::table_line(const Line& line) {
+bool Matcher::table_line(const LogLine& line) {
   record::split_cells(line.text, cells_);
   if (cells_.size() != columns_.size()) return false;
   values_.clear();
@@ -339,7 +350,7 @@ bool Matcher::table_line(const Line& line) {
   return true;
 }
 
-void Matcher::lines(std::string_view text, const Where& where) {
+void Matcher::lines(std::string_view text, const TextPlace& where) {
   constexpr auto kNowhere = std::string_view::npos;
   ++scan_;
   hits_.clear();
@@ -367,7 +378,7 @@ void Matcher::lines(std::string_view text, const Where& where) {
   if (end > 0) scan(text.substr(record_at + end), where, true);
 }
 
-void Matcher::apply(const LineRule& rule, std::string_view text, const Where& where) {
+void Matcher::apply(const LineRule& rule, std::string_view text, const TextPlace& where) {
   const bool outside = section_ != rule.within || where.line > section_line_ + kSectionLines;
   if ((!rule.within.empty() && outside) || has_any(text, rule.without)) return;
   std::size_t from = 0;

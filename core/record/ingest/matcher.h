@@ -19,13 +19,13 @@ namespace orch::ingest {
 // of its line is held until the next lines show whether they complete it.
 class Matcher {
  public:
-  Matcher(const Patterns::Impl& patterns, Session& session);
+  Matcher(const Patterns::Impl& patterns, LogSession& session);
 
-  void take(Line line);
+  void take(LogLine line);
   void finish();  // the log is at its end
 
  private:
-  struct Held {
+  struct HeldLine {
     std::string text, label, stamp;
     std::size_t rule = 0;
     std::uint64_t line = 0;
@@ -38,39 +38,40 @@ class Matcher {
     const LineRule* rule = nullptr;
     std::string text, label, stamp;
     std::uint64_t line = 0;
-    std::vector<std::pair<const Meaning*, std::string>> said;
+    std::vector<std::pair<const ValueMeaning*, std::string>> said;
   };
 
-  void scan(std::string_view text, const Where& where, bool whole);
+  void scan(std::string_view text, const TextPlace& where, bool whole);
   // Whether the line is one of the open block's.
   bool extends_block(std::string_view text);
   void close_block();
   // A record of fields at the front of the text: where it ends, 0 if there is none.
-  std::size_t fields_at(std::string_view text, const Where& where, bool whole);
-  std::size_t try_fields(std::size_t rule, std::string_view text, const Where& where, bool whole);
+  std::size_t fields_at(std::string_view text, const TextPlace& where, bool whole);
+  std::size_t try_fields(std::size_t rule, std::string_view text, const TextPlace& where,
+                         bool whole);
   bool complete_held(std::string_view text);
   void give_up_held();
-  void tell_held(const Held& held);
-  bool arguments(std::string_view text, std::string_view before, const Where& where);
+  void tell_held(const HeldLine& held);
+  bool arguments(std::string_view text, std::string_view before, const TextPlace& where);
   // Keeps an argument that no rule reads.
-  void keep_argument(std::string_view key, std::string_view value, const Where& where);
-  void lines(std::string_view text, const Where& where);
+  void keep_argument(std::string_view key, std::string_view value, const TextPlace& where);
+  void lines(std::string_view text, const TextPlace& where);
   // A line that is an object, whichever rule is for it; and the first line of a table, and its
   // others.
-  bool object(std::string_view text, const Where& where);
+  bool object(std::string_view text, const TextPlace& where);
   bool begins_table(std::string_view line);
-  bool table_line(const Line& line);
+  bool table_line(const LogLine& line);
   // Whether what was read of a record is enough for its rule.
-  static bool says_enough(const Rule& rule, const Values& values);
+  static bool says_enough(const Rule& rule, const TargetValues& values);
   // What the last match of the rule's expression says.
   void read_match(const LineRule& rule);
-  void apply(const LineRule& rule, std::string_view text, const Where& where);
+  void apply(const LineRule& rule, std::string_view text, const TextPlace& where);
 
   const Patterns::Impl& patterns_;
-  Session& session_;
+  LogSession& session_;
   FieldsReader fields_;
-  Values values_;
-  std::optional<Held> held_;
+  TargetValues values_;
+  std::optional<HeldLine> held_;
   std::optional<Block> block_;
   std::vector<bool> ends_in_bar_;  // of each fields rule: lines have been seen that do
   // Of each fields rule: its lines go on in the next one, even behind a bar.
@@ -83,11 +84,11 @@ class Matcher {
   int records_left_ = 0;             // of the line
   std::uint64_t argument_line_ = 0;  // the last line of a dump of arguments
   std::string argument_;
-  Values::Mask said_{};  // of the line, by its rules so far
+  TargetValues::Mask said_{};  // of the line, by its rules so far
   std::vector<record::NamedText> named_;
   std::vector<std::string_view> cells_;
-  const RecordRule* table_ = nullptr;    // the log is one
-  std::vector<const Meaning*> columns_;  // of it
+  const RecordRule* table_ = nullptr;         // the log is one
+  std::vector<const ValueMeaning*> columns_;  // of it
   Nesting nesting_;
   std::string section_;
   std::uint64_t section_line_ = 0;

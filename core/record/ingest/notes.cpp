@@ -34,8 +34,8 @@ void raise(double& peak, double value) {
   if (std::isfinite(value)) peak = std::max(peak, value);
 }
 
-void note_batch(const Values& values, Run& run) {
-  const double batch = values.number_or(Target::gbs, 0);
+void note_batch(const TargetValues& values, LoggedRun& run) {
+  const double batch = values.number_or(IngestTarget::gbs, 0);
   if (!(batch > 0)) return;
   if (run.first_batch == 0) run.first_batch = batch;
   if (run.batch > 0 && run.batch != batch) {
@@ -48,8 +48,9 @@ void note_batch(const Values& values, Run& run) {
 }
 
 // A better kind of time replaces what was gathered of another.
-void note_pace(const Pace& pace, const Values& values, std::int64_t step, Run& run) {
-  if (pace.work == Work::none || pace.work > run.work) return;
+void note_pace(const LoggedPace& pace, const TargetValues& values, std::int64_t step,
+               LoggedRun& run) {
+  if (pace.work == TimedWork::none || pace.work > run.work) return;
   if (pace.work < run.work) run.times.clear();
   run.work = pace.work;
   if (pace.seconds > 0 && std::isfinite(pace.seconds))
@@ -58,7 +59,7 @@ void note_pace(const Pace& pace, const Values& values, std::int64_t step, Run& r
     ++run.timeless;
 }
 
-void note_stamp(std::string_view stamp, Run& run) {
+void note_stamp(std::string_view stamp, LoggedRun& run) {
   if (stamp.empty()) return;
   if (run.first_stamp.empty()) run.first_stamp = stamp;
   run.last_stamp = stamp;
@@ -72,7 +73,7 @@ double tick_of_number(std::string_view text) {
 
 // A resumed run may have a clock that begins again. One that was rounded stands still at times: it
 // goes on by its tick.
-void note_number(double seconds, double tick, std::int64_t step, Run& run) {
+void note_number(double seconds, double tick, std::int64_t step, LoggedRun& run) {
   if (tick < 1 && seconds != run.last_number) tick = 0;
   if (seconds < run.last_number) run.watch.start();
   run.last_number = seconds;
@@ -81,16 +82,17 @@ void note_number(double seconds, double tick, std::int64_t step, Run& run) {
 }
 
 // A time of the clock, or one computed from the mean of all steps so far.
-std::optional<double> clock_of(const Values& values, std::int64_t step) {
-  if (values.has(Target::clock)) return values.number(Target::clock);
-  if (!values.has(Target::mean_step_seconds)) return std::nullopt;
-  return values.number(Target::mean_step_seconds) * static_cast<double>(step);
+std::optional<double> clock_of(const TargetValues& values, std::int64_t step) {
+  if (values.has(IngestTarget::clock)) return values.number(IngestTarget::clock);
+  if (!values.has(IngestTarget::mean_step_seconds)) return std::nullopt;
+  return values.number(IngestTarget::mean_step_seconds) * static_cast<double>(step);
 }
 
 // Dates are read where lines do not say how long their steps took.
-void note_moment(const Values& values, const Where& where, std::int64_t step, Run& run) {
+void note_moment(const TargetValues& values, const TextPlace& where, std::int64_t step,
+                 LoggedRun& run) {
   if (run.start_waits) run.watch.start();
-  const auto stamp = values.has(Target::time) ? values.text(Target::time) : where.stamp;
+  const auto stamp = values.has(IngestTarget::time) ? values.text(IngestTarget::time) : where.stamp;
   if (const auto number = to_number(stamp))
     return note_number(*number, tick_of_number(stamp), step, run);
   if (const auto seconds = seconds_of_duration(stamp))
@@ -100,47 +102,48 @@ void note_moment(const Values& values, const Where& where, std::int64_t step, Ru
   if (!stamp.empty()) run.watch.tell(step, seconds_of(stamp), tick_of(stamp));
 }
 
-void note_rates(const Values& values, std::int64_t step, Run& run) {
-  const auto add = [&](Target target, Sample& sample) {
+void note_rates(const TargetValues& values, std::int64_t step, LoggedRun& run) {
+  const auto add = [&](IngestTarget target, SampleReservoir& sample) {
     if (values.has(target)) sample.add(values.number(target), step);
   };
-  add(Target::samples_per_second, run.samples_per_second);
-  add(Target::samples_per_second_per_gpu, run.samples_per_second_per_gpu);
-  add(Target::tokens_per_second, run.tokens_per_second);
-  add(Target::tokens_per_second_per_gpu, run.tokens_per_second_per_gpu);
-  add(Target::tflops, run.tflops);
-  if (values.has(Target::samples)) run.samples.tell(step, values.number(Target::samples));
-  if (values.has(Target::tokens)) run.tokens.tell(step, values.number(Target::tokens));
-  if (values.has(Target::micro_step))
-    run.micro_batches.tell(step, values.number(Target::micro_step));
+  add(IngestTarget::samples_per_second, run.samples_per_second);
+  add(IngestTarget::samples_per_second_per_gpu, run.samples_per_second_per_gpu);
+  add(IngestTarget::tokens_per_second, run.tokens_per_second);
+  add(IngestTarget::tokens_per_second_per_gpu, run.tokens_per_second_per_gpu);
+  add(IngestTarget::tflops, run.tflops);
+  if (values.has(IngestTarget::samples))
+    run.samples.tell(step, values.number(IngestTarget::samples));
+  if (values.has(IngestTarget::tokens)) run.tokens.tell(step, values.number(IngestTarget::tokens));
+  if (values.has(IngestTarget::micro_step))
+    run.micro_batches.tell(step, values.number(IngestTarget::micro_step));
 }
 
-void note_loss(const Rule& rule, const Values& values, std::int64_t step, Run& run) {
-  const bool lost = !values.has(Target::loss) && values.number_or(Target::nan, 0) > 0;
-  if (!(values.has(Target::loss) || lost) || rule.weight < run.loss_weight) return;
+void note_loss(const Rule& rule, const TargetValues& values, std::int64_t step, LoggedRun& run) {
+  const bool lost = !values.has(IngestTarget::loss) && values.number_or(IngestTarget::nan, 0) > 0;
+  if (!(values.has(IngestTarget::loss) || lost) || rule.weight < run.loss_weight) return;
   run.loss_weight = rule.weight;
   if (lost) return run.losses.add({step, 0, std::numeric_limits<double>::quiet_NaN()});
-  double tokens = values.number_or(Target::tokens, 0);
+  double tokens = values.number_or(IngestTarget::tokens, 0);
   if (tokens == 0) {
-    const auto seq = run.seq > 0 ? run.seq : run.settings.number(Target::seq).value_or(0);
-    tokens = values.number_or(Target::samples, 0) * seq;
+    const auto seq = run.seq > 0 ? run.seq : run.settings.number(IngestTarget::seq).value_or(0);
+    tokens = values.number_or(IngestTarget::samples, 0) * seq;
   }
-  run.losses.add({step, tokens, values.number(Target::loss)});
+  run.losses.add({step, tokens, values.number(IngestTarget::loss)});
 }
 
 // A Trainer does not say at which step a loss is: the bar does, or the epoch.
-std::int64_t step_of_loss(const Values& values, const Run& run) {
-  if (values.has(Target::step)) return to_step(values.number(Target::step));
+std::int64_t step_of_loss(const TargetValues& values, const LoggedRun& run) {
+  if (values.has(IngestTarget::step)) return to_step(values.number(IngestTarget::step));
   if (!run.bars.empty()) return run.bars.back().last;
-  const auto planned = run.settings.number(Target::steps_planned);
-  const auto epochs = run.settings.number(Target::epochs);
-  const double epoch = values.number_or(Target::epoch, -1);
+  const auto planned = run.settings.number(IngestTarget::steps_planned);
+  const auto epochs = run.settings.number(IngestTarget::epochs);
+  const double epoch = values.number_or(IngestTarget::epoch, -1);
   if (!planned || !epochs || !(epoch >= 0) || epoch > 1e6) return run.loss_count;
   return to_step(std::round(epoch * *planned / std::max(1.0, *epochs)));
 }
 
 // Where nothing but losses tells of steps, they tell of a resume, too.
-void note_step_of_loss(std::int64_t step, Run& run) {
+void note_step_of_loss(std::int64_t step, LoggedRun& run) {
   if (run.resume_waits && run.last_step >= 0) {
     const auto from = run.resumed_after >= 0 ? run.resumed_after + 1 : step;
     ++run.restarts;
@@ -173,44 +176,46 @@ std::int64_t to_step(double value) {
   return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
 }
 
-Pace pace_of(const Values& values) {
-  if (values.has(Target::step_seconds)) return {values.number(Target::step_seconds), Work::step};
-  constexpr std::array kRates{std::pair{Target::steps_per_second, Work::step},
-                              std::pair{Target::samples_per_second, Work::sample},
-                              std::pair{Target::samples_per_second_per_gpu, Work::sample_of_gpu},
-                              std::pair{Target::tokens_per_second, Work::token},
-                              std::pair{Target::tokens_per_second_per_gpu, Work::token_of_gpu}};
+LoggedPace pace_of(const TargetValues& values) {
+  if (values.has(IngestTarget::step_seconds))
+    return {values.number(IngestTarget::step_seconds), TimedWork::step};
+  constexpr std::array kRates{
+      std::pair{IngestTarget::steps_per_second, TimedWork::step},
+      std::pair{IngestTarget::samples_per_second, TimedWork::sample},
+      std::pair{IngestTarget::samples_per_second_per_gpu, TimedWork::sample_of_gpu},
+      std::pair{IngestTarget::tokens_per_second, TimedWork::token},
+      std::pair{IngestTarget::tokens_per_second_per_gpu, TimedWork::token_of_gpu}};
   for (const auto& [target, work] : kRates)
     if (const double rate = values.number_or(target, 0); rate > 0) return {1 / rate, work};
-  if (values.has(Target::micro_seconds))
-    return {values.number(Target::micro_seconds), Work::micro_batch};
+  if (values.has(IngestTarget::micro_seconds))
+    return {values.number(IngestTarget::micro_seconds), TimedWork::micro_batch};
   return {};
 }
 
-StepTimes::Kept shape_of(const Values& values, double seconds) {
-  if (!values.has(Target::loss)) return {seconds, 0};
-  const auto bits = std::bit_cast<std::uint64_t>(values.number(Target::loss));
+LoggedStepTimes::Kept shape_of(const TargetValues& values, double seconds) {
+  if (!values.has(IngestTarget::loss)) return {seconds, 0};
+  const auto bits = std::bit_cast<std::uint64_t>(values.number(IngestTarget::loss));
   return {seconds, static_cast<std::uint32_t>(bits >> 32 ^ bits) | 1};
 }
 
-void note_place(const Rule& rule, const Where& where, Run& run) {
+void note_place(const Rule& rule, const TextPlace& where, LoggedRun& run) {
   if (run.first_line == 0) run.first_line = where.line;
   run.last_line = where.line;
   if (run.last_rule != &rule) {
     run.last_rule = &rule;
     // Timers, memory and progress bars look alike in several.
-    const bool tells =
-        rule.kind != Kind::timers && rule.kind != Kind::memory && rule.kind != Kind::bar;
-    const bool sure = rule.kind != Kind::facts || rule.begins || rule.finished || rule.stopped ||
-                      rule.weight >= kSureWeight;
+    const bool tells = rule.kind != RuleKind::timers && rule.kind != RuleKind::memory &&
+                       rule.kind != RuleKind::bar;
+    const bool sure = rule.kind != RuleKind::facts || rule.begins || rule.finished ||
+                      rule.stopped || rule.weight >= kSureWeight;
     if (tells && !rule.framework.empty())
       (sure ? run.frameworks : run.hints).insert(rule.framework);
   }
   note_stamp(where.stamp, run);
 }
 
-void note_step(const Rule& rule, const Values& values, const Where& where, std::int64_t step,
-               const Pace& pace, Run& run) {
+void note_step(const Rule& rule, const TargetValues& values, const TextPlace& where,
+               std::int64_t step, const LoggedPace& pace, LoggedRun& run) {
   if (run.resume_waits) {
     if (run.last_step >= 0) ++run.restarts;
     if (run.resumes.size() < kMostResumes) run.resumes.push_back(step);
@@ -226,34 +231,35 @@ void note_step(const Rule& rule, const Values& values, const Where& where, std::
   }
   run.last_step = step;
   note_batch(values, run);
-  if (values.has(Target::seq)) run.seq = values.number(Target::seq);
+  if (values.has(IngestTarget::seq)) run.seq = values.number(IngestTarget::seq);
   note_pace(pace, values, step, run);
-  if (pace.work != Work::step) note_moment(values, where, step, run);
-  run.means = run.means || values.has(Target::step_seconds);
+  if (pace.work != TimedWork::step) note_moment(values, where, step, run);
+  run.means = run.means || values.has(IngestTarget::step_seconds);
   run.start_waits = false;
   note_rates(values, step, run);
-  run.skipped += std::max<std::int64_t>(0, to_step(values.number_or(Target::skipped, 0)));
+  run.skipped += std::max<std::int64_t>(0, to_step(values.number_or(IngestTarget::skipped, 0)));
   // A line may both count them and show one.
-  const bool shown = !std::isfinite(values.number_or(Target::loss, 0));
-  run.nan += std::max<std::int64_t>(shown ? 1 : 0, to_step(values.number_or(Target::nan, 0)));
+  const bool shown = !std::isfinite(values.number_or(IngestTarget::loss, 0));
+  run.nan += std::max<std::int64_t>(shown ? 1 : 0, to_step(values.number_or(IngestTarget::nan, 0)));
   note_loss(rule, values, step, run);
 }
 
-void note_rank_pace(const Where& where, std::int64_t step, const Pace& pace, Run& run) {
+void note_rank_pace(const TextPlace& where, std::int64_t step, const LoggedPace& pace,
+                    LoggedRun& run) {
   const double seconds = pace.seconds;
   if (where.label.empty() || !(seconds > 0) || !std::isfinite(seconds)) return;
-  if (pace.work != Work::step) return;
+  if (pace.work != TimedWork::step) return;
   if (run.first_step < 0 || step == run.first_step) return;
   auto found = run.rank_seconds.find(where.label);
   if (found == run.rank_seconds.end()) {
     if (run.rank_seconds.size() >= kMostRanks) return;
-    found = run.rank_seconds.emplace(where.label, Run::Mean{}).first;
+    found = run.rank_seconds.emplace(where.label, LoggedRun::Mean{}).first;
   }
   found->second.sum += seconds;
   ++found->second.count;
 }
 
-void note_settings(const Rule& rule, const Values& values, Run& run) {
+void note_settings(const Rule& rule, const TargetValues& values, LoggedRun& run) {
   for (const auto& [name, value] : values.more) {
     if (value.empty() || (value == "None" && !name.starts_with("argument_"))) continue;
     if (name.starts_with("quantity_")) {
@@ -267,42 +273,45 @@ void note_settings(const Rule& rule, const Values& values, Run& run) {
     const bool version = name.starts_with("version_");
     keep(version ? run.versions : run.more, name.substr(version ? 8 : 5), value);
   }
-  if (values.has(Target::job) && run.jobs.size() < kMostNames)
-    run.jobs.insert(printable(values.text(Target::job).substr(0, 64)));
-  if (values.has(Target::time)) note_stamp(values.text(Target::time).substr(0, kLongestStamp), run);
-  if (values.has(Target::gpus) && rule.weight >= kKnowsGpus && run.world_sizes.size() < kMostSizes)
-    run.world_sizes.insert(to_step(values.number(Target::gpus)));
-  if (values.has(Target::rank_params) && run.rank_params.size() < kMostRanks) {
-    const auto tensor = to_step(values.number_or(Target::tensor_rank, 0));
-    const auto pipeline = to_step(values.number_or(Target::pipeline_rank, 0));
-    run.rank_params[{tensor, pipeline}] = values.number(Target::rank_params);
+  if (values.has(IngestTarget::job) && run.jobs.size() < kMostNames)
+    run.jobs.insert(printable(values.text(IngestTarget::job).substr(0, 64)));
+  if (values.has(IngestTarget::time))
+    note_stamp(values.text(IngestTarget::time).substr(0, kLongestStamp), run);
+  if (values.has(IngestTarget::gpus) && rule.weight >= kKnowsGpus &&
+      run.world_sizes.size() < kMostSizes)
+    run.world_sizes.insert(to_step(values.number(IngestTarget::gpus)));
+  if (values.has(IngestTarget::rank_params) && run.rank_params.size() < kMostRanks) {
+    const auto tensor = to_step(values.number_or(IngestTarget::tensor_rank, 0));
+    const auto pipeline = to_step(values.number_or(IngestTarget::pipeline_rank, 0));
+    run.rank_params[{tensor, pipeline}] = values.number(IngestTarget::rank_params);
   }
-  if (values.has(Target::host_memory) && run.last_step >= 0)
-    raise(run.host_memory, values.number(Target::host_memory));
+  if (values.has(IngestTarget::host_memory) && run.last_step >= 0)
+    raise(run.host_memory, values.number(IngestTarget::host_memory));
   run.settings.take(values, rule.weight, rule.assumed);
 }
 
-void note_totals(const Values& values, Run& run) {
-  for (const auto target : {Target::train_runtime, Target::train_samples_per_second,
-                            Target::train_steps_per_second, Target::train_loss})
+void note_totals(const TargetValues& values, LoggedRun& run) {
+  for (const auto target : {IngestTarget::train_runtime, IngestTarget::train_samples_per_second,
+                            IngestTarget::train_steps_per_second, IngestTarget::train_loss})
     if (values.has(target) && std::isfinite(values.number(target)))
       run.totals.emplace(target, values.number(target));
-  if (!std::isfinite(values.number_or(Target::train_loss, 0))) run.mean_is_nan = true;
-  if (values.has(Target::tflops)) {
+  if (!std::isfinite(values.number_or(IngestTarget::train_loss, 0))) run.mean_is_nan = true;
+  if (values.has(IngestTarget::tflops)) {
     if (run.tflops.empty()) run.tflops_before = run.last_step < 0;
-    run.tflops.add(values.number(Target::tflops), run.last_step);
+    run.tflops.add(values.number(IngestTarget::tflops), run.last_step);
   }
-  if (values.has(Target::tflops_profiler))
-    run.tflops_profiler.add(values.number(Target::tflops_profiler));
-  if (values.has(Target::saved_step)) run.saved = to_step(values.number(Target::saved_step));
-  if (values.has(Target::resume_step)) {
+  if (values.has(IngestTarget::tflops_profiler))
+    run.tflops_profiler.add(values.number(IngestTarget::tflops_profiler));
+  if (values.has(IngestTarget::saved_step))
+    run.saved = to_step(values.number(IngestTarget::saved_step));
+  if (values.has(IngestTarget::resume_step)) {
     run.resume_waits = true;
-    run.resumed_after = to_step(values.number(Target::resume_step));
+    run.resumed_after = to_step(values.number(IngestTarget::resume_step));
   }
-  if (values.has(Target::skipped)) ++run.overflows;
+  if (values.has(IngestTarget::skipped)) ++run.overflows;
 }
 
-void note_end(const Rule& rule, const Where& where, Run& run) {
+void note_end(const Rule& rule, const TextPlace& where, LoggedRun& run) {
   if (!run.finished && !run.stopped)
     run.sign.note(rule, where.text);
   else if (rule.tells_failure())
@@ -314,7 +323,8 @@ void note_end(const Rule& rule, const Where& where, Run& run) {
   if (run.sign.is_taken_back(rule)) run.sign = {};
 }
 
-void note_loss_line(const Rule& rule, const Values& values, const Where& where, Run& run) {
+void note_loss_line(const Rule& rule, const TargetValues& values, const TextPlace& where,
+                    LoggedRun& run) {
   if (rule.weight < run.loss_weight) return;
   if (rule.weight > run.loss_weight) {
     run.losses = LossCurve();
@@ -323,7 +333,8 @@ void note_loss_line(const Rule& rule, const Values& values, const Where& where, 
     run.loss_weight = rule.weight;
   }
   // Every node may print the same line, and a callback print it once more in its own way.
-  const double loss = values.number(Target::loss), epoch = values.number_or(Target::epoch, -1);
+  const double loss = values.number(IngestTarget::loss),
+               epoch = values.number_or(IngestTarget::epoch, -1);
   const bool again = loss == run.last_loss && epoch == run.last_epoch && run.loss_count > 0;
   if (run.loss_label != where.label || again) return;
   run.last_loss = loss;
@@ -335,7 +346,7 @@ void note_loss_line(const Rule& rule, const Values& values, const Where& where, 
   run.losses.add({step, 0, loss});
 }
 
-bool tells_memory(const Values& values) {
+bool tells_memory(const TargetValues& values) {
   return std::any_of(kMemoryKinds.begin(), kMemoryKinds.end(),
                      [&](const MemoryKind& kind) { return values.has(kind.target); });
 }
@@ -343,7 +354,7 @@ bool tells_memory(const Values& values) {
 namespace {
 
 // How the peak rises, by the best kind that is told.
-void note_peak(const Values& values, Run& run) {
+void note_peak(const TargetValues& values, LoggedRun& run) {
   std::size_t kind = 0;
   while (kind < kMemoryKinds.size() && !(values.number_or(kMemoryKinds[kind].target, 0) > 0))
     ++kind;
@@ -351,7 +362,8 @@ void note_peak(const Values& values, Run& run) {
   if (kind < run.peak_kind) run.peaks.clear();
   run.peak_kind = kind;
   const double bytes = values.number(kMemoryKinds[kind].target);
-  const auto told = values.has(Target::step) ? to_step(values.number(Target::step)) : run.last_step;
+  const auto told =
+      values.has(IngestTarget::step) ? to_step(values.number(IngestTarget::step)) : run.last_step;
   const auto step = std::max<std::int64_t>(told, 0);
   auto& peaks = run.peaks;
   if (!peaks.empty() && bytes <= peaks.back().value) return;
@@ -365,35 +377,35 @@ void note_peak(const Values& values, Run& run) {
 
 }  // namespace
 
-void note_memory(const Values& values, const Where& where, Run& run) {
-  const bool named = values.has(Target::rank) && !values.text(Target::rank).empty();
-  const std::string rank(named ? values.text(Target::rank) : where.label);
+void note_memory(const TargetValues& values, const TextPlace& where, LoggedRun& run) {
+  const bool named = values.has(IngestTarget::rank) && !values.text(IngestTarget::rank).empty();
+  const std::string rank(named ? values.text(IngestTarget::rank) : where.label);
   if (!run.memory.contains(rank) && run.memory.size() >= kMostRanks) return;
   auto& memory = run.memory[rank];
   for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
     if (run.last_step >= 0 || kMemoryKinds[i].before_steps)
       raise(memory[i], values.number_or(kMemoryKinds[i].target, 0));
   // What is printed before training begins is no peak of it.
-  if (run.last_step >= 0 || values.has(Target::step)) note_peak(values, run);
+  if (run.last_step >= 0 || values.has(IngestTarget::step)) note_peak(values, run);
 }
 
-void note_timer(const Values& values, Run& run) {
-  if (run.last_step < 0 || !values.has(Target::timer)) return;
-  const auto name = values.text(Target::timer);
+void note_timer(const TargetValues& values, LoggedRun& run) {
+  if (run.last_step < 0 || !values.has(IngestTarget::timer)) return;
+  const auto name = values.text(IngestTarget::timer);
   auto found = run.timers.find(name);
   if (found == run.timers.end()) {
     if (run.timers.size() >= kMostNames || name.empty() || name.size() > 80) return;
-    found = run.timers.emplace(std::string(name), Sample(2048)).first;
+    found = run.timers.emplace(std::string(name), SampleReservoir(2048)).first;
   }
-  found->second.add(values.number(Target::timer_seconds), run.last_step);
+  found->second.add(values.number(IngestTarget::timer_seconds), run.last_step);
 }
 
-void note_bar(const Values& values, Run& run) {
-  const auto total = to_step(values.number(Target::bar_total));
-  const auto step = to_step(values.number(Target::bar_step));
+void note_bar(const TargetValues& values, LoggedRun& run) {
+  const auto total = to_step(values.number(IngestTarget::bar_total));
+  const auto step = to_step(values.number(IngestTarget::bar_step));
   if (total <= 1 || step < 0 || step > total) return;
   auto found = std::find_if(run.bars.begin(), run.bars.end(),
-                            [&](const Bar& bar) { return bar.total == total; });
+                            [&](const ProgressBar& bar) { return bar.total == total; });
   if (found == run.bars.end()) {
     if (run.bars.size() >= kMostBars) return;
     run.bars.emplace_back();
@@ -401,10 +413,10 @@ void note_bar(const Values& values, Run& run) {
     found->total = total;
   }
   if (step <= found->last) return;
-  const bool moves =
-      values.number_or(Target::bar_seconds, 0) > 0 || values.number_or(Target::bar_rate, 0) > 0;
+  const bool moves = values.number_or(IngestTarget::bar_seconds, 0) > 0 ||
+                     values.number_or(IngestTarget::bar_rate, 0) > 0;
   found->last = step;
-  found->last_elapsed = clock_seconds(values.text(Target::bar_elapsed));
+  found->last_elapsed = clock_seconds(values.text(IngestTarget::bar_elapsed));
   if (moves) {
     if (found->moves++ == 0) found->first = step;
     found->watch.tell(step, found->last_elapsed, 1);

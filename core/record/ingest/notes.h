@@ -9,33 +9,35 @@
 namespace orch::ingest {
 
 // Where a piece of text was found.
-struct Where {
+struct TextPlace {
   std::uint64_t line = 0;
   std::string_view label, stamp;
   std::string_view text;  // the line without what was put before it
 };
 
 // What a line says is added to its run.
-void note_place(const Rule& rule, const Where& where, Run& run);
-void note_settings(const Rule& rule, const Values& values, Run& run);
-void note_totals(const Values& values, Run& run);
-void note_end(const Rule& rule, const Where& where, Run& run);
-void note_step(const Rule& rule, const Values& values, const Where& where, std::int64_t step,
-               const Pace& pace, Run& run);
+void note_place(const Rule& rule, const TextPlace& where, LoggedRun& run);
+void note_settings(const Rule& rule, const TargetValues& values, LoggedRun& run);
+void note_totals(const TargetValues& values, LoggedRun& run);
+void note_end(const Rule& rule, const TextPlace& where, LoggedRun& run);
+void note_step(const Rule& rule, const TargetValues& values, const TextPlace& where,
+               std::int64_t step, const LoggedPace& pace, LoggedRun& run);
 // Also of a rank whose steps do not count.
-void note_rank_pace(const Where& where, std::int64_t step, const Pace& pace, Run& run);
-void note_loss_line(const Rule& rule, const Values& values, const Where& where, Run& run);
-bool tells_memory(const Values& values);
-void note_memory(const Values& values, const Where& where, Run& run);
-void note_timer(const Values& values, Run& run);
-void note_bar(const Values& values, Run& run);
+void note_rank_pace(const TextPlace& where, std::int64_t step, const LoggedPace& pace,
+                    LoggedRun& run);
+void note_loss_line(const Rule& rule, const TargetValues& values, const TextPlace& where,
+                    LoggedRun& run);
+bool tells_memory(const TargetValues& values);
+void note_memory(const TargetValues& values, const TextPlace& where, LoggedRun& run);
+void note_timer(const TargetValues& values, LoggedRun& run);
+void note_bar(const TargetValues& values, LoggedRun& run);
 
 // The number of a step; -1: it cannot be one.
 std::int64_t to_step(double value);
 // The time of a step as its line says it, or by its rate.
-Pace pace_of(const Values& values);
+LoggedPace pace_of(const TargetValues& values);
 
 // Time and loss of a step as its line says them: a copy of the line has the very same.
-StepTimes::Kept shape_of(const Values& values, double seconds);
+LoggedStepTimes::Kept shape_of(const TargetValues& values, double seconds);
 
 }  // namespace orch::ingest

@@ -39,7 +39,7 @@ Names failure_names() {
 }
 
 // 0.001 is 1 / 1000.
-void set_scale(double scale, Meaning& meaning) {
+void set_scale(double scale, ValueMeaning& meaning) {
   meaning.scale = scale;
   const double over = std::round(1 / scale);
   if (scale >= 1 || !(over > 1) || std::abs(over * scale - 1) > 1e-12) return;
@@ -149,9 +149,9 @@ class CheckedTable {
   Errors& errors_;
 };
 
-class Reader {
+class PatternReader {
  public:
-  Reader(const CheckedTable& top, Patterns::Impl& out) : top_(top), out_(out) {}
+  PatternReader(const CheckedTable& top, Patterns::Impl& out) : top_(top), out_(out) {}
 
   void read() {
     top_.check_names(kTopNames);
@@ -182,7 +182,7 @@ class Reader {
     rule.assumed = table.flag("assumed");
     rule.own = table.flag("own");
     if (const auto kind = table.text("kind"); !kind.empty()) {
-      if (const auto found = enum_of<Kind>(kKinds, kind))
+      if (const auto found = enum_of<RuleKind>(kKinds, kind))
         rule.kind = *found;
       else
         error(table.below("kind"), fmt::format("no kind '{}'", printable(kind)),
@@ -198,7 +198,7 @@ class Reader {
   }
 
   // Where a value goes: one of our targets, a quantity of records, more_… or version_….
-  bool read_target(const std::string& name, const std::string& place, Target& target,
+  bool read_target(const std::string& name, const std::string& place, IngestTarget& target,
                    std::string& more) {
     if ((name.starts_with("more_") && name.size() > 5) ||
         (name.starts_with("version_") && name.size() > 8)) {
@@ -220,9 +220,9 @@ class Reader {
     return false;
   }
 
-  std::optional<Setting> read_setting(const std::string& name, const sol::object& value,
-                                      const std::string& place) {
-    Setting setting;
+  std::optional<RuleSetting> read_setting(const std::string& name, const sol::object& value,
+                                          const std::string& place) {
+    RuleSetting setting;
     if (!read_target(name, place, setting.target, setting.more)) return std::nullopt;
     if (value.get_type() == sol::type::string)
       setting.value = value.as<std::string>();
@@ -230,8 +230,8 @@ class Reader {
       setting.value = value.as<bool>() ? "True" : "False";
     else if (value.get_type() == sol::type::number)
       setting.value = fmt::format("{}", value.as<double>());
-    Values probe;
-    const bool ours = setting.target != Target::count_;
+    TargetValues probe;
+    const bool ours = setting.target != IngestTarget::count_;
     if (!setting.value.empty() && (!ours || probe.read(setting.target, setting.value)))
       return setting;
     error(place,
@@ -243,8 +243,8 @@ class Reader {
   }
 
   // "loss", or { "step_seconds", scale = 1e-3 }, or { when = "True", dtype = "bf16" }.
-  std::optional<Meaning> read_meaning(const sol::object& value, const std::string& place) {
-    Meaning meaning;
+  std::optional<ValueMeaning> read_meaning(const sol::object& value, const std::string& place) {
+    ValueMeaning meaning;
     const auto before = mistakes_;
     if (value.get_type() == sol::type::string) {
       read_target(value.as<std::string>(), place, meaning.target, meaning.more);
@@ -259,7 +259,7 @@ class Reader {
   }
 
   void read_part(const sol::object& key, const sol::object& held, const std::string& place,
-                 Meaning& meaning) {
+                 ValueMeaning& meaning) {
     const bool text = held.get_type() == sol::type::string;
     if (key.get_type() == sol::type::number && text) {
       read_target(held.as<std::string>(), place, meaning.target, meaning.more);
@@ -281,13 +281,13 @@ class Reader {
     }
   }
 
-  void read_scale(const sol::object& held, const std::string& place, Meaning& meaning) {
+  void read_scale(const sol::object& held, const std::string& place, ValueMeaning& meaning) {
     const double scale = held.get_type() == sol::type::number ? held.as<double>() : 0;
     if (scale > 0 && std::isfinite(scale)) return set_scale(scale, meaning);
     error(place, "not a number above 0", "");
   }
 
-  void read_keys(const CheckedTable& table, Keys& keys, const char* name = "keys") {
+  void read_keys(const CheckedTable& table, RuleKeys& keys, const char* name = "keys") {
     const auto example = fmt::format("{} = {{ [\"lm loss\"] = \"loss\" }}", name);
     table.each(name, example.c_str(), [&](const std::string& key, const sol::object& value) {
       const auto place = fmt::format("{}.{}['{}']", table.place(), name, key);
@@ -301,7 +301,7 @@ class Reader {
     read_rule(table, rule);
     rule.bar_at_end = table.flag("bar_at_end");
     read_head(table.text("begins"), table.below("begins"), rule);
-    if (rule.kind != Kind::timers && rule.kind != Kind::none) read_keys(table, rule.keys);
+    if (rule.kind != RuleKind::timers && rule.kind != RuleKind::none) read_keys(table, rule.keys);
     if (!rule.head.empty()) out_.fields.push_back(std::move(rule));
   }
 
@@ -400,25 +400,25 @@ class Reader {
 
   void read_groups(const CheckedTable& table, LineRule& rule) {
     for (const auto& [name, index] : rule.regex.groups()) {
-      Meaning meaning;
+      ValueMeaning meaning;
       if (read_target(name, table.below("match"), meaning.target, meaning.more))
         rule.groups.emplace_back(index, std::move(meaning));
     }
     if (!table.has("scale")) return;
-    table.each(
-        "scale", "scale = { params = 1e9 }",
-        [&](const std::string& name, const sol::object& value) {
-          bool found = false;
-          for (auto& [index, meaning] : rule.groups) {
-            if (meaning.target == Target::count_ || name != orch::ingest::name(meaning.target))
-              continue;
-            read_scale(value, table.below("scale." + name), meaning);
-            found = true;
-          }
-          if (!found)
-            error(table.below("scale." + name), "the expression has no group of this name",
-                  fmt::format("write (?<{}>…) in match", printable(name)));
-        });
+    table.each("scale", "scale = { params = 1e9 }",
+               [&](const std::string& name, const sol::object& value) {
+                 bool found = false;
+                 for (auto& [index, meaning] : rule.groups) {
+                   if (meaning.target == IngestTarget::count_ ||
+                       name != orch::ingest::name(meaning.target))
+                     continue;
+                   read_scale(value, table.below("scale." + name), meaning);
+                   found = true;
+                 }
+                 if (!found)
+                   error(table.below("scale." + name), "the expression has no group of this name",
+                         fmt::format("write (?<{}>…) in match", printable(name)));
+               });
   }
 
   void read_timers() {
@@ -466,7 +466,7 @@ void read_patterns(std::string_view text, const std::string& file, Patterns::Imp
     return;
   }
   const CheckedTable top(result->as<sol::table>(), "", file, errors);
-  Reader(top, out).read();
+  PatternReader(top, out).read();
 }
 
 }  // namespace orch::ingest

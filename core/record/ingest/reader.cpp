@@ -35,10 +35,10 @@ std::size_t escape_size(std::string_view text) {
   return 2;
 }
 
-class Splitter {
+class LineSplitter {
  public:
-  Splitter(const ReadOptions& options, ReadResult& result,
-           const std::function<void(const Line&)>& take)
+  LineSplitter(const ReadOptions& options, ReadResult& result,
+               const std::function<void(const LogLine&)>& take)
       : options_(options), result_(result), take_(take) {}
 
   // The lines that end in the block; what is left at its end waits for the next one.
@@ -101,7 +101,7 @@ class Splitter {
 
   const ReadOptions& options_;
   ReadResult& result_;
-  const std::function<void(const Line&)>& take_;
+  const std::function<void(const LogLine&)>& take_;
   bool skipping_ = false;
   std::string cleaned_;
 };
@@ -163,9 +163,9 @@ void clean_line(std::string_view line, std::string& out) {
 }
 
 Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,
-                              const std::function<void(const Line&)>& take) {
+                              const std::function<void(const LogLine&)>& take) {
   ReadResult result;
-  Splitter splitter(options, result, take);
+  LineSplitter splitter(options, result, take);
   // Room for a line that began in the last block.
   std::string buffer(options.block + options.longest_line, '\0');
   std::size_t held = 0;

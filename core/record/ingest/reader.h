@@ -11,7 +11,7 @@
 namespace orch::ingest {
 
 // A line as it is handed on: without its end, escape codes and NUL bytes.
-struct Line {
+struct LogLine {
   std::string_view text;
   std::uint64_t number = 0;  // from 1
   bool whole = true;         // false: the file ends in it
@@ -33,7 +33,7 @@ struct ReadResult {
 // Reads an open file to its end, block by block, and calls take with every line; a carriage return
 // ends a line too, as progress bars have them, but does not count. Errors are of reading.
 Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,
-                              const std::function<void(const Line&)>& take);
+                              const std::function<void(const LogLine&)>& take);
 
 // Whether a block of text has nothing to clean: no escape codes, carriage returns or NUL bytes.
 bool is_clean(std::string_view block);

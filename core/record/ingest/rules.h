@@ -17,29 +17,29 @@
 namespace orch::ingest {
 
 // What a line is about.
-enum class Kind : std::uint8_t { facts, step, loss, memory, timers, bar, none };
+enum class RuleKind : std::uint8_t { facts, step, loss, memory, timers, bar, none };
 
 // A value that a rule sets where it matches: a target of ours, or more_… and version_….
-struct Setting {
-  Target target = Target::count_;
+struct RuleSetting {
+  IngestTarget target = IngestTarget::count_;
   std::string more;  // the whole name, where it is none of ours
   std::string value;
 };
 
 // What a value is for.
-struct Meaning {
-  Target target = Target::count_;  // count_: for `more`, or only for `settings`
+struct ValueMeaning {
+  IngestTarget target = IngestTarget::count_;  // count_: for `more`, or only for `settings`
   std::string more;
-  double scale = 1, over = 1;     // value * scale / over: 0.001 is no number, 1000 is one
-  Target of = Target::count_;     // the second number of "5/100"
-  std::string when;               // only where the value is this word
-  std::vector<Setting> settings;  // and these are set then
+  double scale = 1, over = 1;              // value * scale / over: 0.001 is no number, 1000 is one
+  IngestTarget of = IngestTarget::count_;  // the second number of "5/100"
+  std::string when;                        // only where the value is this word
+  std::vector<RuleSetting> settings;       // and these are set then
 };
 
 // What every rule has.
 struct Rule {
   std::string framework;
-  Kind kind = Kind::facts;
+  RuleKind kind = RuleKind::facts;
   int weight = 1;  // a value is not replaced by one of a lighter rule
   bool begins = false, finished = false, stopped = false, cancelled = false;
   bool exits = false;  // a process ended with this failure: no later line takes it back
@@ -52,9 +52,9 @@ struct Rule {
 };
 
 // Names with their meanings.
-using Keys = std::map<std::string, Meaning, std::less<>>;
+using RuleKeys = std::map<std::string, ValueMeaning, std::less<>>;
 
-inline const Meaning* meaning_of(const Keys& keys, std::string_view key) {
+inline const ValueMeaning* meaning_of(const RuleKeys& keys, std::string_view key) {
   const auto found = keys.find(key);
   return found == keys.end() ? nullptr : &found->second;
 }
@@ -63,29 +63,29 @@ inline const Meaning* meaning_of(const Keys& keys, std::string_view key) {
 struct FieldsRule : Rule {
   struct Piece {
     std::string literal;  // a blank stands for any number of them, also none
-    Target number = Target::count_;
+    IngestTarget number = IngestTarget::count_;
   };
   std::vector<Piece> head;
   bool bar_at_end = false;  // each line ends in '|': one that does not was cut
-  Keys keys;
+  RuleKeys keys;
 };
 
 // `  hidden_size ........ 1024`, or after a mark such as "print]" in the line.
 struct ArgumentsRule : Rule {
   std::string after;
   bool keep = false;  // keeps arguments without a rule by their names
-  Keys keys;
+  RuleKeys keys;
 };
 
 struct LineRule : Rule {
   std::string has;
   Regex regex;
-  std::vector<std::pair<std::size_t, Meaning>> groups;  // of the expression, by their index
-  std::vector<Setting> settings;
+  std::vector<std::pair<std::size_t, ValueMeaning>> groups;  // of the expression, by their index
+  std::vector<RuleSetting> settings;
   std::string opens, within;         // a section of a nested dump, for the lines right below
   std::vector<std::string> outside;  // objects of a dump whose contents the rule ignores
   std::vector<std::string> without;  // strings that must not be in the line
-  Keys below;  // of lines "key: value" or "key=value" below it, which are indented
+  RuleKeys below;  // of lines "key: value" or "key=value" below it, which are indented
 
   explicit LineRule(Regex made) : regex(std::move(made)) {}
 };
@@ -95,7 +95,7 @@ struct RecordRule : Rule {
   bool is_table = false;
   std::vector<std::string> needs;    // names that must be there
   std::vector<std::string> without;  // strings that must not be in the line
-  Keys keys;
+  RuleKeys keys;
 };
 
 // Which group of time a timer belongs to.

@@ -11,8 +11,8 @@ namespace orch::ingest {
 namespace {
 
 // "DeepSpeedCPUAdam" and "adamw" are two words for one optimizer.
-std::string_view family_of(Target target, std::string_view text) {
-  if (target != Target::optimizer) return text;
+std::string_view family_of(IngestTarget target, std::string_view text) {
+  if (target != IngestTarget::optimizer) return text;
   for (const std::string_view word : {"adam", "Adam", "ADAM"})
     if (text.find(word) != std::string_view::npos) return "adam";
   return text;
@@ -31,21 +31,21 @@ void Counter::tell(std::int64_t step, double value) {
   value_ = value;
 }
 
-Settings Settings::of(const Known& known, int weight) {
-  Settings out;
+LoggedSettings LoggedSettings::of(const KnownFacts& known, int weight) {
+  LoggedSettings out;
   for (const auto& [name, value] : known) {
     const bool billions = name == "params_b";
     const auto target = parse_target(billions ? "params" : name);
     if (!target || static_cast<std::size_t>(*target) >= kSettings) continue;
-    Values values;
+    TargetValues values;
     if (values.read(*target, value, billions ? 1e9 : 1)) out.take(values, weight);
   }
   return out;
 }
 
-void Settings::take(const Values& values, int weight, bool assumed) {
+void LoggedSettings::take(const TargetValues& values, int weight, bool assumed) {
   for (std::size_t i = 0; i < kSettings; ++i) {
-    const auto target = static_cast<Target>(i);
+    const auto target = static_cast<IngestTarget>(i);
     if (!values.has(target)) continue;
     auto& cell = cells_[i];
     if (cell.weight > weight) continue;
@@ -60,35 +60,35 @@ void Settings::take(const Values& values, int weight, bool assumed) {
   }
 }
 
-void Settings::fill(const Settings& other) {
+void LoggedSettings::fill(const LoggedSettings& other) {
   for (std::size_t i = 0; i < kSettings; ++i)
     if (cells_[i].weight < 0) cells_[i] = other.cells_[i];
 }
 
-void Settings::merge(const Settings& later) {
+void LoggedSettings::merge(const LoggedSettings& later) {
   for (std::size_t i = 0; i < kSettings; ++i)
     if (later.cells_[i].weight >= std::max(0, cells_[i].weight)) cells_[i] = later.cells_[i];
 }
 
-std::optional<double> Settings::number(Target target) const {
+std::optional<double> LoggedSettings::number(IngestTarget target) const {
   if (!has(target)) return std::nullopt;
   return cell(target).number;
 }
 
-std::optional<std::int64_t> Settings::whole(Target target) const {
+std::optional<std::int64_t> LoggedSettings::whole(IngestTarget target) const {
   const auto value = number(target);
   if (!value || *value != std::floor(*value) || std::abs(*value) > 9e15) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<bool> Settings::flag(Target target) const {
+std::optional<bool> LoggedSettings::flag(IngestTarget target) const {
   if (!has(target)) return std::nullopt;
   return cell(target).number != 0;
 }
 
-bool Settings::contradicts(const Settings& other) const {
+bool LoggedSettings::contradicts(const LoggedSettings& other) const {
   for (std::size_t i = 0; i < kSettings; ++i) {
-    const auto target = static_cast<Target>(i);
+    const auto target = static_cast<IngestTarget>(i);
     if (!tells_apart(target) || !has(target) || !other.has(target)) continue;
     if (cells_[i].number != other.cells_[i].number ||
         family_of(target, cells_[i].text) != family_of(target, other.cells_[i].text))
@@ -97,7 +97,7 @@ bool Settings::contradicts(const Settings& other) const {
   return false;
 }
 
-void Sign::note(const Rule& rule, std::string_view line) {
+void FailureSign::note(const Rule& rule, std::string_view line) {
   using record::Failure;
   if (!rule.tells_failure()) return;
   constexpr std::array kMayPass{Failure::none, Failure::bad_exit, Failure::nan};
@@ -106,13 +106,13 @@ void Sign::note(const Rule& rule, std::string_view line) {
   *this = {rule.failure, rule.cancelled, rule.priority, words_of(line), 0, certain};
 }
 
-bool Sign::is_taken_back(const Rule& end) const {
+bool FailureSign::is_taken_back(const Rule& end) const {
   using record::Failure;
   const bool was_told = cancelled || failure == Failure::timeout || failure == Failure::preempted;
   return was_told || (end.finished && !certain);
 }
 
-void Sign::pass_step() {
+void FailureSign::pass_step() {
   constexpr int kStepsThatOvercome = 2;
   if (is_there() && ++steps_since >= kStepsThatOvercome) *this = {};
 }
@@ -122,16 +122,16 @@ std::string words_of(std::string_view line) {
   return record::shortened(trim(line), kLongestReason);
 }
 
-bool Run::says_anything() const {
+bool LoggedRun::says_anything() const {
   // A traceback may be of any program; it is of a training if another line names a framework.
   const bool failed = sign.failure != record::Failure::none &&
                       (sign.failure != record::Failure::bad_exit || !frameworks.empty());
   const bool moved =
-      std::any_of(bars.begin(), bars.end(), [](const Bar& bar) { return bar.moves >= 2; });
+      std::any_of(bars.begin(), bars.end(), [](const ProgressBar& bar) { return bar.moves >= 2; });
   return has_steps() || !marks.empty() || failed || moved || losses.last();
 }
 
-void Run::take_settings(const Run& before) {
+void LoggedRun::take_settings(const LoggedRun& before) {
   settings = before.settings;
   frameworks = before.frameworks;
   more = before.more;
@@ -141,7 +141,7 @@ void Run::take_settings(const Run& before) {
   rank_params = before.rank_params;
 }
 
-void Run::merge_start(const Run& later) {
+void LoggedRun::merge_start(const LoggedRun& later) {
   settings.merge(later.settings);
   frameworks.insert(later.frameworks.begin(), later.frameworks.end());
   hints.insert(later.hints.begin(), later.hints.end());
@@ -167,11 +167,11 @@ void Run::merge_start(const Run& later) {
 }
 
 // A bar falls back to where the start went on from.
-void Run::merge_bars(const Run& later) {
+void LoggedRun::merge_bars(const LoggedRun& later) {
   for (const auto& bar : later.bars) {
     if (bar.moves == 0) continue;
     auto found = std::find_if(bars.begin(), bars.end(),
-                              [&](const Bar& held) { return held.total == bar.total; });
+                              [&](const ProgressBar& held) { return held.total == bar.total; });
     if (found == bars.end()) {
       bars.push_back(bar);
       continue;

@@ -16,7 +16,7 @@
 namespace orch::ingest {
 
 // The settings of a run, as far as a log has said them.
-class Settings {
+class LoggedSettings {
  public:
   static constexpr int kGiven = 10'000;  // the weight of what a person says of a log
   struct Cell {
@@ -26,55 +26,56 @@ class Settings {
     bool assumed = false;
   };
   // What is known besides a log. Names that patterns do not have are of tables alone.
-  static Settings of(const Known& known, int weight);
+  static LoggedSettings of(const KnownFacts& known, int weight);
   // What a line says; a lighter rule does not replace what a heavier one said.
-  void take(const Values& values, int weight, bool assumed = false);
-  void merge(const Settings& later);
+  void take(const TargetValues& values, int weight, bool assumed = false);
+  void merge(const LoggedSettings& later);
   // What nobody has said so far.
-  void fill(const Settings& other);
+  void fill(const LoggedSettings& other);
 
-  bool has(Target target) const { return cell(target).weight >= 0; }
-  std::optional<double> number(Target target) const;
-  std::optional<std::int64_t> whole(Target target) const;
-  std::optional<bool> flag(Target target) const;
-  const std::string& text(Target target) const { return cell(target).text; }
-  bool is_given(Target target) const { return cell(target).weight >= kGiven; }
-  bool is_assumed(Target target) const { return cell(target).assumed; }
+  bool has(IngestTarget target) const { return cell(target).weight >= 0; }
+  std::optional<double> number(IngestTarget target) const;
+  std::optional<std::int64_t> whole(IngestTarget target) const;
+  std::optional<bool> flag(IngestTarget target) const;
+  const std::string& text(IngestTarget target) const { return cell(target).text; }
+  bool is_given(IngestTarget target) const { return cell(target).weight >= kGiven; }
+  bool is_assumed(IngestTarget target) const { return cell(target).assumed; }
   // Whether both name a setting that tells runs apart, and differently.
-  bool contradicts(const Settings& other) const;
+  bool contradicts(const LoggedSettings& other) const;
 
  private:
-  const Cell& cell(Target target) const { return cells_[static_cast<std::size_t>(target)]; }
+  const Cell& cell(IngestTarget target) const { return cells_[static_cast<std::size_t>(target)]; }
   std::array<Cell, kSettings> cells_;
 };
 
 // How memory is told, first what comes nearest to what the device really holds.
 struct MemoryKind {
-  Target target;
+  IngestTarget target;
   const char* words;
   bool before_steps;  // also what is told before training begins is a peak of it
 };
-inline constexpr std::array kMemoryKinds{MemoryKind{Target::device_memory, "in use", true},
-                                         MemoryKind{Target::max_reserved, "max reserved", true},
-                                         MemoryKind{Target::max_cached, "Max_CA", false},
-                                         MemoryKind{Target::max_allocated, "max allocated", true},
-                                         MemoryKind{Target::max_active, "Max_MA", false}};
+inline constexpr std::array kMemoryKinds{
+    MemoryKind{IngestTarget::device_memory, "in use", true},
+    MemoryKind{IngestTarget::max_reserved, "max reserved", true},
+    MemoryKind{IngestTarget::max_cached, "Max_CA", false},
+    MemoryKind{IngestTarget::max_allocated, "max allocated", true},
+    MemoryKind{IngestTarget::max_active, "Max_MA", false}};
 // The peaks of one rank in bytes, by these; 0: not given.
 using RankMemory = std::array<double, kMemoryKinds.size()>;
 
 // A progress bar of so many steps. The rate it shows is an average of the last ones, so times are
 // taken from what it has counted.
-struct Bar {
+struct ProgressBar {
   std::int64_t total = 0, last = 0;
   double last_elapsed = 0;
   std::int64_t first = 0;   // the first step that it showed with a rate
   std::uint64_t moves = 0;  // steps that it showed with a rate
-  Stopwatch watch;
+  LogStopwatch watch;
 };
 
 // What a time is told for: a step, a sample or token of a rate, or the last micro-batch of a step.
 // The first ones say more.
-enum class Work : std::uint8_t {
+enum class TimedWork : std::uint8_t {
   step,
   sample,
   sample_of_gpu,
@@ -85,9 +86,9 @@ enum class Work : std::uint8_t {
 };
 
 // The time of a step as its line says it: so many seconds for each piece of work.
-struct Pace {
+struct LoggedPace {
   double seconds = 0;  // 0: the line says none
-  Work work = Work::none;
+  TimedWork work = TimedWork::none;
 };
 
 // What grows with every step: samples and tokens so far.
@@ -102,7 +103,7 @@ class Counter {
 };
 
 // The gravest sign so far that a run failed or was cancelled.
-struct Sign {
+struct FailureSign {
   record::Failure failure = record::Failure::none;
   bool cancelled = false;
   int priority = -1;  // -1: there is none
@@ -121,8 +122,8 @@ struct Sign {
 std::string words_of(std::string_view line);  // as people are told of it
 
 // What a log tells of one run, while it is read. Its size is bounded, whatever the log.
-struct Run {
-  Settings settings;
+struct LoggedRun {
+  LoggedSettings settings;
   std::set<std::string> frameworks;
   std::set<std::string> hints;      // of rules whose lines other frameworks may have as well
   const Rule* last_rule = nullptr;  // whose framework is among them
@@ -137,15 +138,15 @@ struct Run {
 
   // Steps, by the best kind of line that tells of them.
   int step_weight = -1;
-  StepTimes times;
-  Work work = Work::none;  // that a time of them is of
-  Stopwatch watch;         // the same steps by the dates of their lines
-  Sample tflops, tflops_profiler, samples_per_second, samples_per_second_per_gpu;
-  Sample tokens_per_second, tokens_per_second_per_gpu;
+  LoggedStepTimes times;
+  TimedWork work = TimedWork::none;  // that a time of them is of
+  LogStopwatch watch;                // the same steps by the dates of their lines
+  SampleReservoir tflops, tflops_profiler, samples_per_second, samples_per_second_per_gpu;
+  SampleReservoir tokens_per_second, tokens_per_second_per_gpu;
   Counter samples, tokens, micro_batches;
   bool counts_micro_batches = false;  // as its steps: nothing says which of them is the last of one
   // Numbers that lines call a time: moments of some clock, or what each step took.
-  StepTimes numbered;
+  LoggedStepTimes numbered;
   double last_number = 0;
   std::string step_framework;  // whose lines tell the steps
   bool tflops_before = false;  // they are told before their step
@@ -178,8 +179,8 @@ struct Run {
   std::vector<record::StepPoint> peaks;         // of the fullest rank so far
   std::size_t peak_kind = kMemoryKinds.size();  // that they are of; its size: none
   std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
-  std::map<std::string, Sample, std::less<>> timers;  // seconds
-  std::vector<Bar> bars;
+  std::map<std::string, SampleReservoir, std::less<>> timers;  // seconds
+  std::vector<ProgressBar> bars;
 
   // How it went on.
   bool start_waits = true;          // the next step is the first after a start
@@ -193,9 +194,9 @@ struct Run {
   // How it ended.
   bool finished = false, stopped = false;
   std::string end_words;
-  Sign sign;
-  std::map<Target, double> totals;  // train_runtime and its kind
-  std::string after_end;            // what failed when all was done
+  FailureSign sign;
+  std::map<IngestTarget, double> totals;  // train_runtime and its kind
+  std::string after_end;                  // what failed when all was done
 
   bool has_steps() const { return last_step >= 0 || !totals.empty(); }
   bool has_ended() const { return finished || stopped || sign.is_there(); }
@@ -203,12 +204,12 @@ struct Run {
   bool says_anything() const;
 
   // Those of a run of which this one is a repeat.
-  void take_settings(const Run& before);
+  void take_settings(const LoggedRun& before);
   // What a later start of the same run said before its first step.
-  void merge_start(const Run& later);
+  void merge_start(const LoggedRun& later);
 
  private:
-  void merge_bars(const Run& later);
+  void merge_bars(const LoggedRun& later);
 };
 
 }  // namespace orch::ingest

@@ -17,16 +17,16 @@ constexpr std::size_t kLongestLine = std::size_t{256} << 10;
 }  // namespace
 
 struct RunLog::Impl {
-  Impl(const Patterns& from, const Known& known)
+  Impl(const Patterns& from, const KnownFacts& known)
       : patterns(from.impl()),
-        beside(Settings::of(known, 0)),
-        session([this](Run& run) { done = std::make_unique<Run>(std::move(run)); }),
+        beside(LoggedSettings::of(known, 0)),
+        session([this](LoggedRun& run) { done = std::make_unique<LoggedRun>(std::move(run)); }),
         matcher(patterns, session) {}
 
   const Patterns::Impl& patterns;
-  Settings beside;
-  std::unique_ptr<Run> done;  // the last one that is over
-  Session session;
+  LoggedSettings beside;
+  std::unique_ptr<LoggedRun> done;  // the last one that is over
+  LogSession session;
   Matcher matcher;
   std::map<fs::path, std::uint64_t> at;
   fs::path file;  // the last one read
@@ -55,7 +55,7 @@ struct RunLog::Impl {
   }
 };
 
-RunLog::RunLog(const Patterns& patterns, const Known& beside)
+RunLog::RunLog(const Patterns& patterns, const KnownFacts& beside)
     : impl_(std::make_unique<Impl>(patterns, beside)) {}
 RunLog::RunLog(RunLog&&) noexcept = default;
 RunLog& RunLog::operator=(RunLog&&) noexcept = default;
@@ -81,13 +81,13 @@ void RunLog::end_file() {
   impl_->matcher.finish();
 }
 
-record::Confession RunLog::confession() const {
+record::FailureReport RunLog::confession() const {
   const auto& sign = impl_->session.sign();
   return {sign.cancelled ? record::Failure::none : sign.failure, sign.words};
 }
 
 std::optional<record::Record> RunLog::found(const std::string& id) const {
-  const Run* run = impl_->session.latest();
+  const LoggedRun* run = impl_->session.latest();
   if (run == nullptr || !run->says_anything()) run = impl_->done.get();
   if (run == nullptr) return std::nullopt;
   auto copy = *run;

@@ -24,7 +24,7 @@ bool slower(const statistics::TimedStep& a, const statistics::TimedStep& b) {
 
 }  // namespace
 
-void Sample::add(double value, std::int64_t step) {
+void SampleReservoir::add(double value, std::int64_t step) {
   if (!std::isfinite(value) || seen_++ % stride_ != 0) return;
   values_.push_back(value);
   steps_.push_back(step);
@@ -34,16 +34,16 @@ void Sample::add(double value, std::int64_t step) {
   stride_ *= 2;
 }
 
-double Sample::median() const { return statistics::median(values_); }
+double SampleReservoir::median() const { return statistics::median(values_); }
 
-double Sample::median(const std::function<bool(std::int64_t)>& counts) const {
+double SampleReservoir::median(const std::function<bool(std::int64_t)>& counts) const {
   std::vector<double> counted;
   for (std::size_t i = 0; i < values_.size(); ++i)
     if (counts(steps_[i])) counted.push_back(values_[i]);
   return counted.empty() ? median() : statistics::median(counted);
 }
 
-void StepTimes::add(const statistics::TimedStep& step, std::uint32_t mark) {
+void LoggedStepTimes::add(const statistics::TimedStep& step, std::uint32_t mark) {
   keep_if_slow(step);
   if (seen_++ % stride_ != 0) return;
   steps_.push_back(step);
@@ -54,7 +54,7 @@ void StepTimes::add(const statistics::TimedStep& step, std::uint32_t mark) {
   stride_ *= 2;
 }
 
-void StepTimes::keep_if_slow(const statistics::TimedStep& step) {
+void LoggedStepTimes::keep_if_slow(const statistics::TimedStep& step) {
   if (slowest_.size() == kMostSlow) {
     if (step.seconds <= least_slow_) return;
     slowest_.erase(std::min_element(slowest_.begin(), slowest_.end(),
@@ -64,19 +64,19 @@ void StepTimes::keep_if_slow(const statistics::TimedStep& step) {
   least_slow_ = std::max_element(slowest_.begin(), slowest_.end(), slower)->seconds;
 }
 
-void StepTimes::drop_from(std::int64_t step) {
+void LoggedStepTimes::drop_from(std::int64_t step) {
   while (!steps_.empty() && steps_.back().step >= step) steps_.pop_back();
   marks_.resize(steps_.size());
   std::erase_if(slowest_, [&](const auto& slow) { return slow.step >= step; });
 }
 
-void StepTimes::scale(double factor) {
+void LoggedStepTimes::scale(double factor) {
   for (auto& step : steps_) step.seconds *= factor;
   for (auto& step : slowest_) step.seconds *= factor;
   least_slow_ *= factor;
 }
 
-std::optional<StepTimes::Kept> StepTimes::kept(std::int64_t step) const {
+std::optional<LoggedStepTimes::Kept> LoggedStepTimes::kept(std::int64_t step) const {
   const auto found =
       std::lower_bound(steps_.begin(), steps_.end(), step,
                        [](const auto& held, std::int64_t wanted) { return held.step < wanted; });
@@ -84,7 +84,7 @@ std::optional<StepTimes::Kept> StepTimes::kept(std::int64_t step) const {
   return Kept{found->seconds, marks_[static_cast<std::size_t>(found - steps_.begin())]};
 }
 
-void Stopwatch::tell(std::int64_t step, double seconds, double tick) {
+void LogStopwatch::tell(std::int64_t step, double seconds, double tick) {
   if (!(seconds > 0) || !std::isfinite(seconds)) return;
   tick_ = std::max(tick_, tick);
   if (!begun_ || step <= from_step_ || seconds < from_) {
@@ -102,14 +102,14 @@ void Stopwatch::tell(std::int64_t step, double seconds, double tick) {
   from_ = seconds;
 }
 
-void Stopwatch::drop_from(std::int64_t step) {
+void LogStopwatch::drop_from(std::int64_t step) {
   times_.drop_from(step);
   begun_ = false;
 }
 
-StepTimes Stopwatch::times() const {
+LoggedStepTimes LogStopwatch::times() const {
   if (!times_.steps().empty() || empty() || last_ <= first_) return times_;
-  StepTimes whole;
+  LoggedStepTimes whole;
   whole.add({last_step_, (last_ - first_) / static_cast<double>(last_step_ - first_step_), false});
   return whole;
 }

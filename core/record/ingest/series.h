@@ -16,9 +16,9 @@ inline constexpr std::size_t kMostSlow = 20;
 inline constexpr std::size_t kMostBuckets = 998;  // each a point or two of the curve
 
 // Values of which a median will be asked: all of them up to a limit, then every second, fourth, …
-class Sample {
+class SampleReservoir {
  public:
-  explicit Sample(std::size_t most = 4096) : most_(most) {}
+  explicit SampleReservoir(std::size_t most = 4096) : most_(most) {}
   void add(double value, std::int64_t step = -1);
   bool empty() const { return values_.empty(); }
   double median() const;  // not empty
@@ -34,13 +34,13 @@ class Sample {
 
 // The times of steps in order: all of them up to kMostSteps, then every second, fourth, …, and the
 // slowest ones always.
-class StepTimes {
+class LoggedStepTimes {
  public:
   // The mark is what else its line said: by it a line is known again.
   void add(const statistics::TimedStep& step, std::uint32_t mark = 0);
   // The steps from this one on are done again.
   void drop_from(std::int64_t step);
-  void clear() { *this = StepTimes(); }
+  void clear() { *this = LoggedStepTimes(); }
   void scale(double factor);
 
   const std::vector<statistics::TimedStep>& steps() const { return steps_; }
@@ -65,23 +65,23 @@ class StepTimes {
 
 // The time of steps by when each was told: dates of lines, what a progress bar has counted. Clocks
 // are coarse, so moments are joined until what lies between them is long beside a tick: to 2 %.
-class Stopwatch {
+class LogStopwatch {
  public:
   // A step was done at this moment of a clock that goes on by so much.
   void tell(std::int64_t step, double seconds, double tick);
   // The next moment is the first of another start.
   void start() { begun_ = false; }
   void drop_from(std::int64_t step);
-  void clear() { *this = Stopwatch(); }
+  void clear() { *this = LogStopwatch(); }
 
   // Times of steps, each the mean since the one before. Where no two moments are far enough apart,
   // the mean of them all.
-  StepTimes times() const;
+  LoggedStepTimes times() const;
   bool empty() const { return last_step_ <= first_step_; }
   bool coarse() const { return tick_ >= 1; }
 
  private:
-  StepTimes times_;
+  LoggedStepTimes times_;
   std::int64_t from_step_ = 0, first_step_ = 0, last_step_ = 0;
   double from_ = 0, first_ = 0, last_ = 0, tick_ = 0;
   bool begun_ = false;

@@ -16,7 +16,7 @@ constexpr std::int64_t kLag = 2;             // steps by which ranks without lab
 
 // Of a step that is not beyond the last one: whether it is told again and not done again. Ranks
 // without labels may lag a little; a step that a checkpoint was loaded for is done again.
-bool is_copy(Run& run, std::int64_t step, const StepTimes::Kept& shape) {
+bool is_copy(LoggedRun& run, std::int64_t step, const LoggedStepTimes::Kept& shape) {
   const bool lags = !run.resume_waits && step >= run.last_step - kLag;
   const auto before = run.times.kept(step);
   if (!before) return run.copying || lags;
@@ -30,17 +30,17 @@ bool is_copy(Run& run, std::int64_t step, const StepTimes::Kept& shape) {
 }
 
 // Of the first step after a start: whether the run has it already, word for word.
-bool tells_again(const Run& run, const Values& values) {
-  if (!values.has(Target::step)) {
+bool tells_again(const LoggedRun& run, const TargetValues& values) {
+  if (!values.has(IngestTarget::step)) {
     const auto first = run.losses.first();
-    return first && first->loss == values.number_or(Target::loss, 0);
+    return first && first->loss == values.number_or(IngestTarget::loss, 0);
   }
-  const auto before = run.times.kept(to_step(values.number(Target::step)));
+  const auto before = run.times.kept(to_step(values.number(IngestTarget::step)));
   return before && *before == shape_of(values, pace_of(values).seconds);
 }
 
 // Whether a step is the first of a training that no checkpoint was loaded for.
-bool begins_anew(const Run& run, std::int64_t resumed_after, std::int64_t step) {
+bool begins_anew(const LoggedRun& run, std::int64_t resumed_after, std::int64_t step) {
   if (resumed_after > 0 || step > run.first_step) return false;
   const auto& steps = run.times.steps();
   const auto apart = steps.size() < 2 ? run.first_step : steps[1].step - steps[0].step;
@@ -48,53 +48,53 @@ bool begins_anew(const Run& run, std::int64_t resumed_after, std::int64_t step) 
 }
 
 // The same of a start whose losses do not say their step.
-bool begins_anew(const Run& start) {
-  const auto planned = start.settings.whole(Target::steps_planned);
+bool begins_anew(const LoggedRun& start) {
+  const auto planned = start.settings.whole(IngestTarget::steps_planned);
   if (!planned || start.resumed_after > 0) return false;
-  return std::none_of(start.bars.begin(), start.bars.end(), [&](const Bar& bar) {
+  return std::none_of(start.bars.begin(), start.bars.end(), [&](const ProgressBar& bar) {
     return bar.total == *planned && bar.moves > 0 && bar.first > 1;
   });
 }
 
 // Of a step that falls back where nothing else tells that another run begins.
-bool has_other_settings(const Run& run, const Values& values, std::int64_t step) {
-  const auto planned = run.settings.number(Target::steps_planned);
-  if (planned && values.has(Target::steps_planned) &&
-      *planned != values.number(Target::steps_planned))
+bool has_other_settings(const LoggedRun& run, const TargetValues& values, std::int64_t step) {
+  const auto planned = run.settings.number(IngestTarget::steps_planned);
+  if (planned && values.has(IngestTarget::steps_planned) &&
+      *planned != values.number(IngestTarget::steps_planned))
     return true;
-  return values.has(Target::gbs) && run.first_batch > 0 && step <= run.first_step &&
-         values.number(Target::gbs) != run.first_batch;
+  return values.has(IngestTarget::gbs) && run.first_batch > 0 && step <= run.first_step &&
+         values.number(IngestTarget::gbs) != run.first_batch;
 }
 
 }  // namespace
 
-Run& Session::current() {
+LoggedRun& LogSession::current() {
   if (!waiting_.empty()) return *waiting_.back();
-  if (!open_) open_ = std::make_unique<Run>();
+  if (!open_) open_ = std::make_unique<LoggedRun>();
   return *open_;
 }
 
-bool Session::wants_timers() const {
+bool LogSession::wants_timers() const {
   if (!open_ || !waiting_.empty() || open_->last_step < 0) return false;
   const auto seen = open_->times.seen();
   return seen % std::max<std::uint64_t>(1, std::bit_floor(seen / kTimedSteps)) == 0;
 }
 
-void Session::take(const Rule& rule, const Values& values, const Where& where) {
+void LogSession::take(const Rule& rule, const TargetValues& values, const TextPlace& where) {
   if (rule.begins) begin(rule, where);
-  if (rule.kind == Kind::none) return;
-  if (rule.kind == Kind::step) return take_step(rule, values, where);
-  auto& run = rule.kind == Kind::loss ? run_of_step(values) : current();
+  if (rule.kind == RuleKind::none) return;
+  if (rule.kind == RuleKind::step) return take_step(rule, values, where);
+  auto& run = rule.kind == RuleKind::loss ? run_of_step(values) : current();
   if (rule.own && !run.frameworks.contains(rule.framework)) return;
   note_place(rule, where, run);
   switch (rule.kind) {
-    case Kind::loss:
+    case RuleKind::loss:
       return note_loss_line(rule, values, where, run);
-    case Kind::memory:
+    case RuleKind::memory:
       return note_memory(values, where, run);
-    case Kind::timers:
+    case RuleKind::timers:
       return note_timer(values, run);
-    case Kind::bar:
+    case RuleKind::bar:
       return note_bar(values, run);
     default:
       note_settings(rule, values, run);
@@ -104,7 +104,7 @@ void Session::take(const Rule& rule, const Values& values, const Where& where) {
   }
 }
 
-void Session::begin(const Rule& rule, const Where& where) {
+void LogSession::begin(const Rule& rule, const TextPlace& where) {
   auto& run = current();
   // A traceback alone may be a warning that someone printed.
   const bool over = run.finished || run.stopped || run.sign.priority >= kSureFailure;
@@ -114,14 +114,14 @@ void Session::begin(const Rule& rule, const Where& where) {
       settle(std::move(waiting_.front()), nullptr);
       waiting_.erase(waiting_.begin());
     }
-    waiting_.push_back(std::make_unique<Run>());
+    waiting_.push_back(std::make_unique<LoggedRun>());
     waiting_.back()->first_line = where.line;
   }
   current().marks.insert(&rule);
 }
 
 // Starts that say the same, as every node may print one, are one start.
-void Session::fold() {
+void LogSession::fold() {
   for (std::size_t i = 0; i + 1 < waiting_.size();) {
     const auto& next = *waiting_[i + 1];
     if (waiting_[i]->has_ended() || waiting_[i]->settings.contradicts(next.settings)) {
@@ -133,14 +133,14 @@ void Session::fold() {
   }
 }
 
-Run& Session::run_of_step(const Values& values) {
+LoggedRun& LogSession::run_of_step(const TargetValues& values) {
   if (!waiting_.empty()) settle_all(&values);
   return current();
 }
 
-void Session::take_step(const Rule& rule, const Values& values, const Where& where) {
-  const bool counts_steps = values.has(Target::step);
-  const auto counter = counts_steps ? Target::step : Target::micro_step;
+void LogSession::take_step(const Rule& rule, const TargetValues& values, const TextPlace& where) {
+  const bool counts_steps = values.has(IngestTarget::step);
+  const auto counter = counts_steps ? IngestTarget::step : IngestTarget::micro_step;
   const auto step = values.has(counter) ? to_step(values.number(counter)) : -1;
   if (step < 0) return;
   auto& run = run_of_step(values);
@@ -151,7 +151,7 @@ void Session::take_step(const Rule& rule, const Values& values, const Where& whe
     run.numbered.clear();
     run.last_number = 0;
     run.counts_micro_batches = !counts_steps;
-    run.work = Work::none;
+    run.work = TimedWork::none;
     run.first_step = run.last_step = -1;
     run.step_weight = rule.weight;
     run.start_waits = true;
@@ -171,8 +171,8 @@ void Session::take_step(const Rule& rule, const Values& values, const Where& whe
   sign_.pass_step();
 }
 
-void Session::fall_back(const Rule& rule, const Values& values, const Where& where,
-                        std::int64_t step) {
+void LogSession::fall_back(const Rule& rule, const TargetValues& values, const TextPlace& where,
+                           std::int64_t step) {
   auto& run = *open_;
   run.copying = false;
   const bool other = !run.resume_waits && has_other_settings(run, values, step);
@@ -194,7 +194,7 @@ void Session::fall_back(const Rule& rule, const Values& values, const Where& whe
   run.resume_waits = true;
 }
 
-void Session::settle_all(const Values* first) {
+void LogSession::settle_all(const TargetValues* first) {
   fold();
   auto starts = std::move(waiting_);
   waiting_.clear();
@@ -202,14 +202,14 @@ void Session::settle_all(const Values* first) {
     settle(std::move(starts[i]), i + 1 == starts.size() ? first : nullptr);
 }
 
-bool Session::is_repeat(const Run& start, const Values& first) const {
+bool LogSession::is_repeat(const LoggedRun& start, const TargetValues& first) const {
   if (!open_->has_steps() || tells_again(*open_, first)) return false;
-  const auto step = first.has(Target::step) ? to_step(first.number(Target::step)) : -1;
+  const auto step = first.has(IngestTarget::step) ? to_step(first.number(IngestTarget::step)) : -1;
   if (open_->finished && step <= open_->last_step) return true;
   return step < 0 ? begins_anew(start) : begins_anew(*open_, start.resumed_after, step);
 }
 
-void Session::settle(std::unique_ptr<Run> start, const Values* first) {
+void LogSession::settle(std::unique_ptr<LoggedRun> start, const TargetValues* first) {
   if (!open_ || !open_->says_anything()) {
     if (open_) start->jobs.merge(open_->jobs);
     open_ = std::move(start);
@@ -232,7 +232,7 @@ void Session::settle(std::unique_ptr<Run> start, const Values* first) {
     ++open_->restarts;
 }
 
-void Session::close(std::unique_ptr<Run> run) {
+void LogSession::close(std::unique_ptr<LoggedRun> run) {
   if (!run) return;
   if (!run->says_anything() && !(with_ends_ && run->sign.is_there())) {
     unread_.merge(run->frameworks);
@@ -246,7 +246,7 @@ void Session::close(std::unique_ptr<Run> run) {
   ++done_;
 }
 
-void Session::finish() {
+void LogSession::finish() {
   settle_all(nullptr);
   close(std::move(open_));
 }

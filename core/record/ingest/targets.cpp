@@ -26,17 +26,19 @@ std::optional<bool> to_flag(std::string_view text) {
 
 }  // namespace
 
-std::string_view name(Target target) { return kNames[static_cast<std::size_t>(target)]; }
+std::string_view name(IngestTarget target) { return kNames[static_cast<std::size_t>(target)]; }
 
-std::optional<Target> parse_target(std::string_view text) { return enum_of<Target>(kNames, text); }
+std::optional<IngestTarget> parse_target(std::string_view text) {
+  return enum_of<IngestTarget>(kNames, text);
+}
 
 const std::vector<std::string>& target_names() {
   static const std::vector<std::string> kAll(kNames.begin(), kNames.end());
   return kAll;
 }
 
-bool tells_apart(Target setting) {
-  using enum Target;
+bool tells_apart(IngestTarget setting) {
+  using enum IngestTarget;
   constexpr std::array kApart{gpus,
                               layers,
                               hidden,
@@ -62,7 +64,7 @@ bool tells_apart(Target setting) {
   return contains(kApart, setting);
 }
 
-bool Values::read(Target target, std::string_view text, double scale, double over) {
+bool TargetValues::read(IngestTarget target, std::string_view text, double scale, double over) {
   text = trim(text);
   if (is_none(text)) return false;
   if (type(target) == Type::text) {

@@ -44,34 +44,34 @@ namespace orch::ingest {
   X(tflops_profiler) X(resume_step) X(saved_step) X(time)
 // clang-format on
 
-enum class Target : std::uint8_t {
+enum class IngestTarget : std::uint8_t {
 #define ORCH_TARGET(name) name,
   ORCH_TARGETS(ORCH_TARGET)
 #undef ORCH_TARGET
       count_
 };
 
-inline constexpr std::size_t kTargets = static_cast<std::size_t>(Target::count_);
-inline constexpr std::size_t kSettings = static_cast<std::size_t>(Target::step);  // of a run
+inline constexpr std::size_t kTargets = static_cast<std::size_t>(IngestTarget::count_);
+inline constexpr std::size_t kSettings = static_cast<std::size_t>(IngestTarget::step);  // of a run
 
 enum class Type : std::uint8_t { number, flag, text };
 
-std::string_view name(Target target);
-constexpr Type type(Target target) {
-  if (target >= Target::flash_attn && target <= Target::fsdp) return Type::flag;
-  const bool text = (target >= Target::gpu && target <= Target::node_list) ||
-                    target == Target::rank || target == Target::timer ||
-                    target == Target::bar_elapsed || target == Target::time;
+std::string_view name(IngestTarget target);
+constexpr Type type(IngestTarget target) {
+  if (target >= IngestTarget::flash_attn && target <= IngestTarget::fsdp) return Type::flag;
+  const bool text = (target >= IngestTarget::gpu && target <= IngestTarget::node_list) ||
+                    target == IngestTarget::rank || target == IngestTarget::timer ||
+                    target == IngestTarget::bar_elapsed || target == IngestTarget::time;
   return text ? Type::text : Type::number;
 }
-std::optional<Target> parse_target(std::string_view name);
+std::optional<IngestTarget> parse_target(std::string_view name);
 const std::vector<std::string>& target_names();
 
 // Whether two runs in which it differs are two runs, not one that went on.
-bool tells_apart(Target setting);
+bool tells_apart(IngestTarget setting);
 
 // What one line says.
-class Values {
+class TargetValues {
  public:
   using Mask = std::array<std::uint64_t, 2>;
 
@@ -79,30 +79,32 @@ class Values {
     mask_ = {};
     more.clear();
   }
-  bool has(Target target) const {
+  bool has(IngestTarget target) const {
     const auto i = static_cast<std::size_t>(target);
     return (mask_[i / 64] >> (i % 64) & 1) != 0;
   }
-  void set(Target target, double value) {
+  void set(IngestTarget target, double value) {
     const auto i = static_cast<std::size_t>(target);
     numbers_[i] = value;
     mask_[i / 64] |= std::uint64_t{1} << (i % 64);
   }
-  void set_text(Target target, std::string_view text) {
+  void set_text(IngestTarget target, std::string_view text) {
     set(target, 0);
     texts_[static_cast<std::size_t>(target)] = text;
   }
-  void unset(Target target) {
+  void unset(IngestTarget target) {
     const auto i = static_cast<std::size_t>(target);
     mask_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
-  double number(Target target) const { return numbers_[static_cast<std::size_t>(target)]; }
-  double number_or(Target target, double otherwise) const {
+  double number(IngestTarget target) const { return numbers_[static_cast<std::size_t>(target)]; }
+  double number_or(IngestTarget target, double otherwise) const {
     return has(target) ? number(target) : otherwise;
   }
-  std::string_view text(Target target) const { return texts_[static_cast<std::size_t>(target)]; }
+  std::string_view text(IngestTarget target) const {
+    return texts_[static_cast<std::size_t>(target)];
+  }
   // Reads a string as the target's type; false (and nothing set) where it is none, or None.
-  bool read(Target target, std::string_view text, double scale = 1, double over = 1);
+  bool read(IngestTarget target, std::string_view text, double scale = 1, double over = 1);
   // Which targets are set; and to take such ones out.
   const Mask& mask() const { return mask_; }
   void remove(const Mask& mask) {

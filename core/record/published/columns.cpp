@@ -20,7 +20,8 @@ namespace {
 using plan::Value;
 using record::Measurement, record::Record;
 
-Flaw read_number(std::string_view cell, const Column& column, bool whole, double& value) {
+CellError read_number(std::string_view cell, const PublishedColumn& column, bool whole,
+                      double& value) {
   const auto found = number_from<double>(cell);
   const bool is_whole = found && *found == std::floor(*found);
   if (found && (is_whole || !whole) && *found >= column.min && *found <= column.max) {
@@ -37,21 +38,21 @@ Flaw read_number(std::string_view cell, const Column& column, bool whole, double
   return {shown + (whole && !is_whole ? " is not an integer" : " is out of range"), wanted};
 }
 
-Flaw read_flag(std::string_view cell, bool& out) {
+CellError read_flag(std::string_view cell, bool& out) {
   const auto word = lower(cell);
   out = word == "true" || word == "yes" || word == "1";
   if (out || word == "false" || word == "no" || word == "0") return {};
   return {"'" + printable(cell) + "' is not true or false", "give true, false or nothing"};
 }
 
-Flaw read_text(std::string_view cell, const Column& column, std::string& out) {
+CellError read_text(std::string_view cell, const PublishedColumn& column, std::string& out) {
   out = column.words.empty() ? std::string(cell) : lower(cell);
   if (column.words.empty() || contains(column.words, out)) return {};
   return {"'" + printable(cell) + "' is not one of its values", suggestion(out, column.words)};
 }
 
 // A date as far as it is known: YYYY, YYYY-MM or YYYY-MM-DD, which compare as strings.
-Flaw read_date(std::string_view cell, std::string& out) {
+CellError read_date(std::string_view cell, std::string& out) {
   const std::string_view rest = "2000-01-01";
   out = cell;
   const bool form = cell.size() == 4 || cell.size() == 7 || cell.size() == rest.size();
@@ -59,29 +60,29 @@ Flaw read_date(std::string_view cell, std::string& out) {
   return {"'" + printable(cell) + "' is not a date", "write YYYY, YYYY-MM or YYYY-MM-DD"};
 }
 
-Flaw read_value(std::string_view cell, const Column& column, Value& out) {
-  if (column.type == Cell::date) return read_date(cell, out.emplace<std::string>());
-  if (column.type == Cell::text) return read_text(cell, column, out.emplace<std::string>());
-  if (column.type == Cell::flag) return read_flag(cell, out.emplace<bool>());
+CellError read_value(std::string_view cell, const PublishedColumn& column, Value& out) {
+  if (column.type == CellKind::date) return read_date(cell, out.emplace<std::string>());
+  if (column.type == CellKind::text) return read_text(cell, column, out.emplace<std::string>());
+  if (column.type == CellKind::flag) return read_flag(cell, out.emplace<bool>());
   double value = 0;
-  auto flaw = read_number(cell, column, column.type == Cell::count, value);
+  auto flaw = read_number(cell, column, column.type == CellKind::count, value);
   if (!flaw.none()) return flaw;
-  if (column.type == Cell::count)
+  if (column.type == CellKind::count)
     out = static_cast<std::int64_t>(value);
   else
     out = value;
   return {};
 }
 
-Column text(const char* field, std::vector<std::string> words = {}) {
-  return {field, Cell::text, 0, 0, std::move(words)};
+PublishedColumn text(const char* field, std::vector<std::string> words = {}) {
+  return {field, CellKind::text, 0, 0, std::move(words)};
 }
-Column flag(const char* field) { return {field, Cell::flag}; }
-Column count(const char* field, double max, double min = 1) {
-  return {field, Cell::count, min, max};
+PublishedColumn flag(const char* field) { return {field, CellKind::flag}; }
+PublishedColumn count(const char* field, double max, double min = 1) {
+  return {field, CellKind::count, min, max};
 }
 // A column about the row itself, not about the run.
-Column about(Column column) {
+PublishedColumn about(PublishedColumn column) {
   column.of_run = false;
   return column;
 }
@@ -89,7 +90,7 @@ Column about(Column column) {
 // A column without a field of the record.
 using Get = Value (*)(const Record&);
 using Put = void (*)(Record&, const Value&);
-Column apart(const char* name, Column column, Get get, Put put) {
+PublishedColumn apart(const char* name, PublishedColumn column, Get get, Put put) {
   column.of_run = !column.field.empty();
   column.name = name;
   column.get = get;
@@ -101,16 +102,17 @@ Value said(const std::string& text) { return text.empty() ? Value() : Value(text
 Value said(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
 
 template <std::string Record::*kMember>
-Column word(const char* name) {
+PublishedColumn word(const char* name) {
   return apart(
       name, {}, [](const Record& r) { return said(r.*kMember); },
       [](Record& r, const Value& v) { r.*kMember = std::get<std::string>(v); });
 }
 
 template <std::optional<double> Measurement::*kMember>
-Column rate(const char* name, double min, double max) {
+PublishedColumn rate(const char* name, double min, double max) {
   return apart(
-      name, {"", Cell::real, min, max}, [](const Record& r) { return said(r.measured.*kMember); },
+      name, {"", CellKind::real, min, max},
+      [](const Record& r) { return said(r.measured.*kMember); },
       [](Record& r, const Value& v) { r.measured.*kMember = std::get<double>(v); });
 }
 
@@ -121,15 +123,15 @@ record::Tflops& tflops_of(Record& record) {
 
 // Tables have no reason of their own.
 std::string notes_of(const Record& record) {
-  const bool failed = record.origin.kind == "log" && record.state == record::State::failed;
+  const bool failed = record.origin.kind == "log" && record.state == record::RunState::failed;
   if (!failed || record.reason.empty()) return record.notes;
   return record.reason + (record.notes.empty() ? "" : "; ") + record.notes;
 }
 
 void set_status(Record& record, const Value& value) {
-  using record::Failure, record::State;
+  using record::Failure, record::RunState;
   const auto& word = std::get<std::string>(value);
-  record.state = word == "ok" ? State::finished : State::failed;
+  record.state = word == "ok" ? RunState::finished : RunState::failed;
   record.failure = word == "oom"    ? Failure::gpu_memory
                    : word == "hang" ? Failure::hang
                                     : Failure::none;
@@ -137,17 +139,17 @@ void set_status(Record& record, const Value& value) {
   if (word == "ok") record.reason.clear();
 }
 
-std::vector<Column> measured_columns() {
+std::vector<PublishedColumn> measured_columns() {
   return {
       apart(
-          "step_time_s", {"", Cell::real, 1e-6, 1e7},
+          "step_time_s", {"", CellKind::real, 1e-6, 1e7},
           [](const Record& r) { return said(step_time(r)); },
           [](Record& r, const Value& v) {
             r.measured.step_seconds = statistics::Interval{std::get<double>(v), {}, {}, 1};
           }),
       rate<&Measurement::samples_per_second>("samples_per_s", 1e-9, 1e9),
       apart(
-          "tflops_per_gpu", {"", Cell::real, 1e-6, 1e5},
+          "tflops_per_gpu", {"", CellKind::real, 1e-6, 1e5},
           [](const Record& r) { return said(stated_tflops(r)); },
           [](Record& r, const Value& v) { tflops_of(r).value = std::get<double>(v); }),
       apart(
@@ -155,7 +157,7 @@ std::vector<Column> measured_columns() {
           [](Record& r, const Value& v) { tflops_of(r).convention = std::get<std::string>(v); }),
       rate<&Measurement::days_per_100b_tokens>("days_per_100b_tokens", 1e-6, 1e9),
       apart(
-          "mem_gb", {"", Cell::real, 1e-3, 1e5},
+          "mem_gb", {"", CellKind::real, 1e-3, 1e5},
           [](const Record& r) { return said(memory_gib(r)); },
           [](Record& r, const Value& v) {
             r.measured.peak_memory_bytes = std::get<double>(v) * kGiB;
@@ -168,13 +170,13 @@ std::vector<Column> measured_columns() {
 }
 
 // The limits are those of an experiment: far beyond any machine, to catch typing errors.
-std::vector<Column> all_columns() {
-  std::vector<Column> out{
+std::vector<PublishedColumn> all_columns() {
+  std::vector<PublishedColumn> out{
       word<&Record::id>("id"),
       word<&Record::source>("source"),
       word<&Record::table>("table"),
       apart(
-          "date", {"", Cell::date}, [](const Record& r) { return said(r.origin.date); },
+          "date", {"", CellKind::date}, [](const Record& r) { return said(r.origin.date); },
           [](Record& r, const Value& v) { r.origin.date = std::get<std::string>(v); }),
       text("cluster"),
       text("gpu"),
@@ -189,7 +191,7 @@ std::vector<Column> all_columns() {
       count("vocab", 1e8),
       count("seq", 1e8),
       apart(
-          "params_b", {"params", Cell::real, 1e-6, 1e6},
+          "params_b", {"params", CellKind::real, 1e-6, 1e6},
           [](const Record& r) { return said(billions(r)); },
           [](Record& r, const Value& v) {
             r.set("params", std::round(std::get<double>(v) * 1e9));
@@ -257,7 +259,7 @@ std::vector<Column> all_columns() {
   return out;
 }
 
-const Column* find_column(std::string_view name) {
+const PublishedColumn* find_column(std::string_view name) {
   for (const auto& column : columns())
     if (column.name == name || (!column.field.empty() && column.field == name)) return &column;
   return nullptr;
@@ -285,7 +287,7 @@ std::string in_billions(std::string text) {
 
 }  // namespace
 
-const std::vector<Column>& columns() {
+const std::vector<PublishedColumn>& columns() {
   static const auto kColumns = [] {
     auto out = all_columns();
     for (auto& column : out) {
@@ -298,7 +300,7 @@ const std::vector<Column>& columns() {
   return kColumns;
 }
 
-Flaw read_cell(std::string_view cell, const Column& column, Record& record) {
+CellError read_cell(std::string_view cell, const PublishedColumn& column, Record& record) {
   Value value;
   if (auto flaw = read_value(cell, column, value); !flaw.none()) return flaw;
   if (column.put != nullptr)
@@ -308,13 +310,13 @@ Flaw read_cell(std::string_view cell, const Column& column, Record& record) {
   return {};
 }
 
-Value value_of(const Column& column, const Record& record) {
+Value value_of(const PublishedColumn& column, const Record& record) {
   if (column.get != nullptr) return column.get(record);
   const auto* held = record.field(column.field);
   return held != nullptr ? *held : Value();
 }
 
-std::string cell_text(const Column& column, const Record& record) {
+std::string cell_text(const PublishedColumn& column, const Record& record) {
   const auto value = value_of(column, record);
   const auto* real = std::get_if<double>(&value);
   return real != nullptr ? fmt::format("{}", *real) : record::text(value);

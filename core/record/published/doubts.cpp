@@ -4,7 +4,7 @@
 
 namespace orch::published {
 
-void Inquiry::add(std::size_t row, std::string kind, std::string field, std::string reason) {
+void RowChecks::add(std::size_t row, std::string kind, std::string field, std::string reason) {
   for (const auto& doubt : found[row])
     if (doubt.kind == kind && doubt.field == field) return;
   found[row].push_back({std::move(kind), std::move(field), std::move(reason)});
@@ -13,7 +13,7 @@ void Inquiry::add(std::size_t row, std::string kind, std::string field, std::str
 std::vector<std::vector<record::Doubt>> doubts(const std::vector<record::Record>& rows,
                                                const FindGpu& gpu) {
   // At this point it is unknown which rows are suspect.
-  Inquiry inquiry{rows, {}, Peers(rows, Peers::Of::all), {}};
+  RowChecks inquiry{rows, {}, PeerRows(rows, PeerRows::RowChoice::all), {}};
   for (const auto& row : rows) inquiry.gpus.push_back(gpu ? gpu(row) : std::nullopt);
   inquiry.found.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -36,7 +36,7 @@ double product(const Count& a, const Count& b, const Count& c) {
   return static_cast<double>(*a) * static_cast<double>(*b) * static_cast<double>(*c);
 }
 
-void doubt_ranks(Inquiry& inquiry, std::size_t i) {
+void doubt_ranks(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto said = row.whole("gpus"), dp = row.whole("data_parallel");
   const auto tp = row.whole("tensor_parallel"), pp = row.whole("pipeline_parallel");
@@ -55,7 +55,7 @@ void doubt_ranks(Inquiry& inquiry, std::size_t i) {
 }
 
 // The last node may be partly used.
-void doubt_nodes(Inquiry& inquiry, std::size_t i) {
+void doubt_nodes(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto said = row.whole("gpus"), nodes = row.whole("nodes");
   const auto per_node = row.whole("gpus_per_node");
@@ -70,7 +70,7 @@ void doubt_nodes(Inquiry& inquiry, std::size_t i) {
                                      instead("gpus_per_node", per_node, gpus, most)})));
 }
 
-void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const char* parts) {
+void doubt_division(RowChecks& inquiry, std::size_t i, const char* whole, const char* parts) {
   const auto& row = inquiry.rows[i];
   const auto amount = row.whole(whole), among = row.whole(parts);
   if (!amount || !among || *among < 1 || *amount % *among == 0) return;
@@ -80,7 +80,7 @@ void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const ch
 
 // Uneven stages can run, and so can stages that count the embeddings as layers: no doubt. But every
 // stage needs a layer.
-void doubt_stages(Inquiry& inquiry, std::size_t i) {
+void doubt_stages(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto layers = row.whole("layers"), stages = row.whole("pipeline_parallel");
   if (!layers || !stages || *layers + 2 >= *stages) return;
@@ -88,7 +88,7 @@ void doubt_stages(Inquiry& inquiry, std::size_t i) {
               fmt::format("{} layers cannot fill {} pipeline stages", *layers, *stages));
 }
 
-void doubt_batch(Inquiry& inquiry, std::size_t i, const char* field) {
+void doubt_batch(RowChecks& inquiry, std::size_t i, const char* field) {
   const auto& row = inquiry.rows[i];
   const auto global = row.whole("global_batch"), micro = row.whole("micro_batch");
   const auto micro_batches = row.whole(field), dp = row.whole("data_parallel");
@@ -160,7 +160,7 @@ bool says_size(const Record& row) {
   return row.field_number("params").value_or(0) > 0 && row.whole("layers") && row.whole("hidden");
 }
 
-void add_size(Inquiry& inquiry, std::size_t i) {
+void add_size(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto found = params_by_count(row);
   auto reason = fmt::format("{} layers of width {} are {:.1f}B parameters", *row.whole("layers"),
@@ -173,7 +173,7 @@ void add_size(Inquiry& inquiry, std::size_t i) {
 
 }  // namespace
 
-void doubt_layout(Inquiry& inquiry, std::size_t i) {
+void doubt_layout(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   doubt_ranks(inquiry, i);
   doubt_nodes(inquiry, i);
@@ -191,7 +191,7 @@ bool has_usual_size(const Record& row) {
                      [&](double params) { return is_label_of(params, *billions(row)); });
 }
 
-void doubt_sizes(Inquiry& inquiry) {
+void doubt_sizes(RowChecks& inquiry) {
   std::map<std::string, std::pair<int, int>> usual;  // by source: GPT-sized rows, all rows
   for (const auto& row : inquiry.rows) {
     if (!says_size(row)) continue;
@@ -212,7 +212,7 @@ void doubt_sizes(Inquiry& inquiry) {
   }
 }
 
-void doubt_memory(Inquiry& inquiry, std::size_t i) {
+void doubt_memory(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto used = memory_gib(row);
   if (!used) return;

@@ -22,9 +22,9 @@ bool is_whole(double value) {
 }
 
 // The TFLOPs computed from time and size, compared with the stated ones.
-struct Check {
+struct RateCheck {
   const Record* row = nullptr;
-  Rate rate;
+  RowSpeed rate;
   Convention way;
   double computed = 0;  // TFLOPs per GPU
 
@@ -34,19 +34,19 @@ struct Check {
   bool agrees() const { return std::abs(factor() - 1) <= slack(); }
 };
 
-std::vector<Check> checks(const Record& row, const std::vector<Convention>& ways) {
-  std::vector<Check> out;
+std::vector<RateCheck> checks(const Record& row, const std::vector<Convention>& ways) {
+  std::vector<RateCheck> out;
   for (const auto& rate : rates(row))
     for (const auto& way : ways)
       out.push_back({&row, rate, way, tflops(way, rate, *row.field_number("gpus"))});
-  std::stable_sort(out.begin(), out.end(), [](const Check& a, const Check& b) {
+  std::stable_sort(out.begin(), out.end(), [](const RateCheck& a, const RateCheck& b) {
     return std::abs(std::log(a.factor())) < std::abs(std::log(b.factor()));
   });
   return out;
 }
 
 // "8 GPUs or 29.36 s would fit": values with which stated and computed TFLOPs would agree.
-std::string readings(const Check& check, bool batch_first) {
+std::string readings(const RateCheck& check, bool batch_first) {
   std::vector<std::string> out;
   const double factor = check.factor();
   const double times = std::max(factor, 1 / factor);
@@ -74,7 +74,7 @@ std::string factor_words(double factor) {
   return fmt::format("{:.1f} % {}", 100 * std::abs(factor - 1), factor > 1 ? "more" : "less");
 }
 
-std::string computed_words(const Check& check) {
+std::string computed_words(const RateCheck& check) {
   return fmt::format("{} on {} GPUs are {:.2f} TFLOPs per GPU ({})", check.rate.words,
                      *check.row->whole("gpus"), check.computed, check.way.words());
 }
@@ -86,7 +86,7 @@ std::string agreeing(const Record& row) {
   return "";
 }
 
-void doubt_throughput(Inquiry& inquiry, std::size_t i) {
+void doubt_throughput(RowChecks& inquiry, std::size_t i) {
   const auto found = rates(inquiry.rows[i]);
   for (std::size_t k = 1; k < found.size(); ++k) {
     const auto &a = found[0], &b = found[k];
@@ -104,7 +104,7 @@ bool looks_swapped(const Record& row, double peak) {
   return step_time(row) && *stated_tflops(row) > peak && *step_time(row) < peak;
 }
 
-bool doubt_stated_peak(Inquiry& inquiry, std::size_t i, double peak) {
+bool doubt_stated_peak(RowChecks& inquiry, std::size_t i, double peak) {
   const auto& row = inquiry.rows[i];
   if (!stated_tflops(row) || *stated_tflops(row) <= peak) return false;
   auto reason =
@@ -119,7 +119,7 @@ bool doubt_stated_peak(Inquiry& inquiry, std::size_t i, double peak) {
 }
 
 // Uses the convention with the fewest FLOPs.
-bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Convention>& ways,
+bool doubt_computed_peak(RowChecks& inquiry, std::size_t i, const std::vector<Convention>& ways,
                          double peak) {
   const auto& row = inquiry.rows[i];
   const auto found = rates(row);
@@ -129,7 +129,7 @@ bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Conv
   const auto& rate = found.front();
   const double computed = tflops(way, rate, *row.field_number("gpus"));
   if (computed * (1 - rate.rounding) <= peak) return false;
-  const Check check{&row, rate, way, computed};
+  const RateCheck check{&row, rate, way, computed};
   auto reason = fmt::format("{}, above the peak of {:g}", computed_words(check), peak);
   if (stated_tflops(row))
     reason += fmt::format("; for the stated {:g}, {}", *stated_tflops(row), readings(check, true));
@@ -137,7 +137,7 @@ bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Conv
   return true;
 }
 
-void doubt_own_formula(Inquiry& inquiry, std::size_t i, const std::vector<Convention>& own) {
+void doubt_own_formula(RowChecks& inquiry, std::size_t i, const std::vector<Convention>& own) {
   const auto& row = inquiry.rows[i];
   const auto found = checks(row, own);
   if (found.empty() || found.front().agrees()) return;
@@ -152,13 +152,13 @@ void doubt_own_formula(Inquiry& inquiry, std::size_t i, const std::vector<Conven
 
 // TFLOPs by an unknown formula should be roughly those of our formulas, if these apply to the
 // model.
-void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
+void doubt_unknown_formula(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto found = checks(row, conventions(row));
   if (found.empty() || !has_usual_size(row)) return;
-  const auto [least, most] =
-      std::minmax_element(found.begin(), found.end(),
-                          [](const Check& a, const Check& b) { return a.computed < b.computed; });
+  const auto [least, most] = std::minmax_element(
+      found.begin(), found.end(),
+      [](const RateCheck& a, const RateCheck& b) { return a.computed < b.computed; });
   if (found.front().stated() >= kLeastWays * least->computed &&
       found.front().stated() <= kMostWays * most->computed)
     return;
@@ -171,7 +171,7 @@ void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
 
 }  // namespace
 
-void doubt_rates(Inquiry& inquiry, std::size_t i) {
+void doubt_rates(RowChecks& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   doubt_throughput(inquiry, i);
   const auto own = own_conventions(row, inquiry.peers);

@@ -54,13 +54,14 @@ std::optional<plan::Model> given_model(const Record& row) {
 }
 
 // The relative difference between a row's TFLOPs and those from its step time, by one convention.
-std::optional<double> disagreement(const Record& row, const std::string& formula, Counted counted) {
+std::optional<double> disagreement(const Record& row, const std::string& formula,
+                                   CountedParameters counted) {
   const auto model = given_model(row);
   const auto seconds = step_time(row), tflops = stated_tflops(row);
   const auto gpus = row.field_number("gpus"), batch = row.field_number("global_batch");
   const auto params = row.field_number("params");
   if (!model || !seconds || !tflops || !gpus || !batch) return std::nullopt;
-  if (counted == Counted::stated && !params) return std::nullopt;
+  if (counted == CountedParameters::stated && !params) return std::nullopt;
   const auto flops =
       formula_flops(formula, *model, params.value_or(0), counted, *batch, recomputes(row));
   if (!flops) return std::nullopt;
@@ -74,13 +75,15 @@ plan::Model padded_model(const Record& row) {
                      vocab, *row.whole("seq"));
 }
 
-bool allows(const Record& row, const std::string& formula, Counted counted) {
+bool allows(const Record& row, const std::string& formula, CountedParameters counted) {
   const bool layers = row.whole("layers") && row.whole("hidden");
-  if (formula == "megatron" || counted == Counted::all) return layers && row.whole("vocab");
-  return counted == Counted::stated ? positive(row.field_number("params")).has_value() : layers;
+  if (formula == "megatron" || counted == CountedParameters::all)
+    return layers && row.whole("vocab");
+  return counted == CountedParameters::stated ? positive(row.field_number("params")).has_value()
+                                              : layers;
 }
 
-void add(const Record& row, const std::string& formula, Counted counted, bool recompute,
+void add(const Record& row, const std::string& formula, CountedParameters counted, bool recompute,
          std::vector<Convention>& out) {
   if (!allows(row, formula, counted)) return;
   const auto params = row.field_number("params").value_or(0);
@@ -127,7 +130,7 @@ std::int64_t usual_hidden(double solved, std::int64_t tensor_parallel) {
   return best * 8 * tensor_parallel;
 }
 
-Peers::Peers(const std::vector<Record>& rows, Of of) {
+PeerRows::PeerRows(const std::vector<Record>& rows, RowChoice of) {
   std::map<std::string, std::map<std::string, int>> used;
   for (const auto& row : rows)
     if (!tflops_formula(row).empty()) ++used[row.source][tflops_formula(row)];
@@ -139,12 +142,13 @@ Peers::Peers(const std::vector<Record>& rows, Of of) {
   std::map<Names, std::vector<double>> widths;
   std::map<Names, std::array<std::vector<double>, 3>> errors;
   for (const auto& row : rows) {
-    if (of == Of::trusted && row.flag("suspect").value_or(false)) continue;
+    if (of == RowChoice::trusted && row.flag("suspect").value_or(false)) continue;
     const auto formula_used = formula(row);
     if (!row.whole("hidden"))
       if (const auto width = solved_hidden(row, formula_used))
         widths[{row.source, row.table}].push_back(*width);
-    for (const auto way : {Counted::stated, Counted::all, Counted::without_embeddings})
+    for (const auto way :
+         {CountedParameters::stated, CountedParameters::all, CountedParameters::without_embeddings})
       if (const auto error = disagreement(row, formula_used, way))
         errors[{row.source, formula_used}][static_cast<std::size_t>(way)].push_back(*error);
   }
@@ -157,41 +161,41 @@ Peers::Peers(const std::vector<Record>& rows, Of of) {
     for (std::size_t way = 0; way < by_way.size(); ++way)
       if (!by_way[way].empty() && statistics::median(by_way[way]) < least) {
         least = statistics::median(by_way[way]);
-        counted_[names] = static_cast<Counted>(way);
+        counted_[names] = static_cast<CountedParameters>(way);
       }
   }
 }
 
-std::string Peers::formula(const Record& row) const {
+std::string PeerRows::formula(const Record& row) const {
   if (!tflops_formula(row).empty()) return tflops_formula(row);
   const auto found = formulas_.find(row.source);
   return found == formulas_.end() ? "" : found->second;
 }
 
-Counted Peers::counted(const Record& row) const {
+CountedParameters PeerRows::counted(const Record& row) const {
   const auto found = counted_.find({row.source, formula(row)});
   if (found != counted_.end()) return found->second;
-  return row.field("params") ? Counted::stated : Counted::all;
+  return row.field("params") ? CountedParameters::stated : CountedParameters::all;
 }
 
-std::optional<double> Peers::hidden(const Record& row) const {
+std::optional<double> PeerRows::hidden(const Record& row) const {
   const auto found = hidden_.find({row.source, row.table});
   return found == hidden_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<bool> Peers::tied(const Record& row) const {
+std::optional<bool> PeerRows::tied(const Record& row) const {
   const auto found = tied_.find({row.source, row.whole("hidden").value_or(0)});
   return found == tied_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<double> formula_flops(const std::string& formula, const plan::Model& model,
-                                    double stated_params, Counted counted, double global_batch,
-                                    bool recompute) {
+                                    double stated_params, CountedParameters counted,
+                                    double global_batch, bool recompute) {
   if (is_megatron_formula(formula)) return plan::megatron_flops(model, global_batch, recompute);
   if (formula != "simple8" && formula != "simple6") return std::nullopt;
   double params = model.params();
-  if (counted == Counted::stated && stated_params > 0) params = stated_params;
-  if (counted == Counted::without_embeddings)
+  if (counted == CountedParameters::stated && stated_params > 0) params = stated_params;
+  if (counted == CountedParameters::without_embeddings)
     params = static_cast<double>(model.layers) * model.layer_params();
   return plan::simple_flops(params, global_batch * static_cast<double>(model.seq),
                             formula == "simple8");
@@ -201,9 +205,9 @@ std::string Convention::words() const {
   if (formula == "megatron")
     return fmt::format("megatron {} recomputation", recompute ? "with" : "without");
   switch (counted) {
-    case Counted::stated:
+    case CountedParameters::stated:
       return formula + ", parameters as stated";
-    case Counted::all:
+    case CountedParameters::all:
       return formula + ", all parameters";
     default:
       return formula + ", parameters without embeddings";
@@ -226,8 +230,8 @@ std::optional<double> batch_of(const Record& row) {
   return *micro_batch * *count * *dp;
 }
 
-std::vector<Rate> rates(const Record& row) {
-  std::vector<Rate> out;
+std::vector<RowSpeed> rates(const Record& row) {
+  std::vector<RowSpeed> out;
   const auto batch = batch_of(row), seconds = step_time(row), seq = row.field_number("seq");
   const auto samples = row.measured.samples_per_second, days = row.measured.days_per_100b_tokens;
   if (positive(seconds) && batch)
@@ -253,14 +257,15 @@ std::vector<Convention> conventions(const Record& row) {
   std::vector<Convention> out;
   if (!row.whole("seq")) return out;
   for (const bool recompute : {true, false}) {
-    add(row, "megatron", Counted::all, recompute, out);
-    for (const auto way : {Counted::all, Counted::without_embeddings, Counted::stated})
+    add(row, "megatron", CountedParameters::all, recompute, out);
+    for (const auto way :
+         {CountedParameters::all, CountedParameters::without_embeddings, CountedParameters::stated})
       add(row, recompute ? "simple8" : "simple6", way, recompute, out);
   }
   return out;
 }
 
-std::vector<Convention> own_conventions(const Record& row, const Peers& peers) {
+std::vector<Convention> own_conventions(const Record& row, const PeerRows& peers) {
   auto formula = peers.formula(row);
   if (formula.starts_with("megatron")) formula = "megatron";  // it has several variants
   const bool open = formula == "megatron" && row.field_text("recompute").empty();
@@ -274,7 +279,7 @@ std::vector<Convention> own_conventions(const Record& row, const Peers& peers) {
   return out;
 }
 
-double tflops(const Convention& convention, const Rate& rate, double gpus) {
+double tflops(const Convention& convention, const RowSpeed& rate, double gpus) {
   return convention.flops * rate.samples_per_second / gpus / 1e12;
 }
 

@@ -33,18 +33,21 @@ std::optional<std::int64_t> usual_heads(std::int64_t hidden, std::int64_t tensor
 std::int64_t usual_hidden(double solved, std::int64_t tensor_parallel);
 
 // Which parameters "simple" FLOPs count.
-enum class Counted { stated, all, without_embeddings };
+enum class CountedParameters { stated, all, without_embeddings };
 
 // Facts that the rows of a source or table show together, though a single row does not.
-class Peers {
+class PeerRows {
  public:
-  enum class Of { all, trusted };  // trusted: only those that their tables do not mark as suspect
-  explicit Peers(const std::vector<record::Record>& rows, Of of = Of::trusted);
+  enum class RowChoice {
+    all,
+    trusted
+  };  // trusted: only those that their tables do not mark as suspect
+  explicit PeerRows(const std::vector<record::Record>& rows, RowChoice of = RowChoice::trusted);
 
   // The formula of a row's TFLOPs: its own, or the one that its source uses most.
   std::string formula(const record::Record& row) const;
   // Which parameters the source counts: the way that agrees best with rows that also have a time.
-  Counted counted(const record::Record& row) const;
+  CountedParameters counted(const record::Record& row) const;
   // The median of the widths computed for those rows of a table that give none.
   std::optional<double> hidden(const record::Record& row) const;
   // True if models of that width have a tied head, by the first row of the source that states it.
@@ -53,7 +56,7 @@ class Peers {
  private:
   using Names = std::pair<std::string, std::string>;
   std::map<std::string, std::string> formulas_;
-  std::map<Names, Counted> counted_;
+  std::map<Names, CountedParameters> counted_;
   std::map<Names, double> hidden_;
   std::map<std::pair<std::string, std::int64_t>, bool> tied_;
 };
@@ -61,13 +64,13 @@ class Peers {
 // FLOPs of one step by a formula named in tables: simple8, simple6, or one whose name begins with
 // "megatron". Nothing for another name.
 std::optional<double> formula_flops(const std::string& formula, const plan::Model& model,
-                                    double stated_params, Counted counted, double global_batch,
-                                    bool recompute);
+                                    double stated_params, CountedParameters counted,
+                                    double global_batch, bool recompute);
 
 // A convention for counting the FLOPs of a row's model.
 struct Convention {
   std::string formula;  // megatron, simple8, simple6
-  Counted counted = Counted::all;
+  CountedParameters counted = CountedParameters::all;
   bool recompute = false;
   double flops = 0;  // per sample
 
@@ -75,7 +78,7 @@ struct Convention {
 };
 
 // The speed of a row, by one of its cells.
-struct Rate {
+struct RowSpeed {
   double samples_per_second = 0;
   double rounding = 0;  // relative uncertainty from the number of printed digits
   std::string field;
@@ -89,7 +92,7 @@ double rounding(double value);
 std::optional<double> batch_of(const record::Record& row);
 
 // Every cell that gives a row's speed; time or samples first, days last.
-std::vector<Rate> rates(const record::Record& row);
+std::vector<RowSpeed> rates(const record::Record& row);
 // The time of a step by the first of them, if the batch is known.
 std::optional<double> step_seconds(const record::Record& row);
 
@@ -97,9 +100,9 @@ std::optional<double> step_seconds(const record::Record& row);
 std::vector<Convention> conventions(const record::Record& row);
 // Those of them that its TFLOPs may use: several if the row does not state recomputation, none if
 // the formula is unknown to us.
-std::vector<Convention> own_conventions(const record::Record& row, const Peers& peers);
+std::vector<Convention> own_conventions(const record::Record& row, const PeerRows& peers);
 
 // TFLOPs per GPU.
-double tflops(const Convention& convention, const Rate& rate, double gpus);
+double tflops(const Convention& convention, const RowSpeed& rate, double gpus);
 
 }  // namespace orch::published

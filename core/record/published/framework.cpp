@@ -117,7 +117,7 @@ std::string sharding_of(const Record& row) {
   return says("grad_op") ? "grad_op" : "full";
 }
 
-void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
+void add_common(const Record& row, const plan::Gpu& gpu, FrameworkWay& way,
                 std::vector<std::string>& assumed) {
   const auto recompute = recompute_of(row);
   if (!row.field("recompute")) assumed.push_back("recompute " + recompute);
@@ -181,8 +181,9 @@ std::string recompute_of(const Record& row) {
   return is_megatron(row) ? "full" : "none";
 }
 
-Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
-  Way way;
+Result<FrameworkWay> way_of(const Record& row, const plan::Gpu& gpu,
+                            std::vector<std::string>& assumed) {
+  FrameworkWay way;
   const auto framework = row.field_text("framework");
   const auto zero_stage = zero_stage_of(row, assumed);
   way.strategy = strategy_of(row);
@@ -216,7 +217,7 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   return way;
 }
 
-Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& strategy) {
+Result<std::vector<Value>> settings_of(const FrameworkWay& way, const plan::Strategy& strategy) {
   auto settings = mapped(strategy.params, &plan::Param::default_value);
   Errors errors;
   for (const auto& [name, value] : way.settings) {

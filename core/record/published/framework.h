@@ -12,19 +12,20 @@ namespace orch::published {
 
 // A row's framework as one of our strategies, with every setting that the row states or that the
 // framework used by default.
-struct Way {
+struct FrameworkWay {
   std::string strategy;
   std::vector<std::pair<std::string, plan::Value>> settings;
 };
 
 // All rules that fill in what tables omit are in framework.cpp. What a rule decided is added to
 // assumed.
-Result<Way> way_of(const record::Record& row, const plan::Gpu& gpu,
-                   std::vector<std::string>& assumed);
+Result<FrameworkWay> way_of(const record::Record& row, const plan::Gpu& gpu,
+                            std::vector<std::string>& assumed);
 
 // The settings in the order of the strategy's parameters, with its defaults. A setting that the
 // strategy does not have is an error, unless its value is what happens without it.
-Result<std::vector<plan::Value>> settings_of(const Way& way, const plan::Strategy& strategy);
+Result<std::vector<plan::Value>> settings_of(const FrameworkWay& way,
+                                             const plan::Strategy& strategy);
 
 bool is_megatron(const record::Record& row);  // or derived from it
 

@@ -40,7 +40,7 @@ bool may_have(const Cluster& cluster, const Record& row, const std::string& gpu)
                      [&](const Partition* partition) { return !contradicts(row, *partition); });
 }
 
-Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machines& machines,
+Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const SampleMachines& machines,
                           std::vector<std::string>& assumed) {
   if (gpu.empty())
     return Error{"site", "neither the site nor the GPU is given", "give --cluster and --set gpu=…"};
@@ -66,7 +66,7 @@ Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machi
                "name a cluster with --cluster"};
 }
 
-Result<ClusterPtr> cluster_of(const Record& row, const Machines& machines,
+Result<ClusterPtr> cluster_of(const Record& row, const SampleMachines& machines,
                               std::vector<std::string>& assumed) {
   const auto site = row.field_text("cluster");
   if (contains(machines.names, site)) return machines.find(site);
@@ -114,8 +114,8 @@ std::string plain_gpu(std::string_view gpu) {
   return out;
 }
 
-Result<Machine> machine_of(const Record& row, const Machines& machines,
-                           std::vector<std::string>& assumed) {
+Result<SampleMachine> machine_of(const Record& row, const SampleMachines& machines,
+                                 std::vector<std::string>& assumed) {
   const auto cluster = cluster_of(row, machines, assumed);
   if (!cluster) return cluster.error();
   const auto partition = partition_of(row, **cluster, assumed);
@@ -125,7 +125,7 @@ Result<Machine> machine_of(const Record& row, const Machines& machines,
   if (said != per_node)
     assumed.push_back(fmt::format("nodes of {} GPUs, as {} has them, not of {}", per_node,
                                   (*cluster)->name, said));
-  return Machine{*cluster, *partition};
+  return SampleMachine{*cluster, *partition};
 }
 
 }  // namespace orch::published

@@ -18,7 +18,7 @@
 namespace orch::published {
 namespace {
 
-using record::Failure, record::Record, record::State;
+using record::Failure, record::Record, record::RunState;
 
 // Columns whose cells are not stated by the source itself.
 std::set<std::string> not_said(const Record& said) {
@@ -46,7 +46,7 @@ plan::Model model_of(const Record& record) {
                *record.whole("vocab"), record.whole("seq").value_or(0)});
 }
 
-bool stays(const Column& column) {
+bool stays(const PublishedColumn& column) {
   return column.of_run && column.field != "pp_chunks" && column.field != "grad_accum";
 }
 
@@ -138,9 +138,9 @@ std::string tflops_formula(const Record& record) {
 std::string status_of(const Record& record) {
   if (record.failure == Failure::gpu_memory || record.failure == Failure::host_memory) return "oom";
   if (record.failure == Failure::hang) return "hang";
-  if (record.state == State::failed) return "failed";
+  if (record.state == RunState::failed) return "failed";
   const bool ran = record.origin.kind == "log" ? record.measured.step_seconds.has_value()
-                                               : record.state == State::finished;
+                                               : record.state == RunState::finished;
   return ran ? "ok" : "";
 }
 

@@ -37,11 +37,11 @@ std::string reason_text(const std::vector<Error>& errors) {
 }
 
 // Builds a run; the first step that fails leaves its reasons.
-struct Maker {
-  const Machines& machines;
+struct SampleMaker {
+  const SampleMachines& machines;
   const std::vector<plan::StrategyPtr>& strategies;
   const plan::CheckBackend& check_backend;
-  const Peers& peers;
+  const PeerRows& peers;
 
   Result<plan::Run> run(const Record& row, Assumed& assumed) const {
     plan::Run run;
@@ -94,7 +94,7 @@ struct Maker {
 };
 
 // A step's seconds, from the cell that states it most directly.
-std::optional<double> seconds_of(const Record& row, const plan::Run& run, const Peers& peers) {
+std::optional<double> seconds_of(const Record& row, const plan::Run& run, const PeerRows& peers) {
   if (status_of(row) == "oom") return std::nullopt;  // the steps before were not in a steady state
   const auto batch =
       row.field_number("global_batch").value_or(static_cast<double>(run.batch.global_batch));
@@ -113,8 +113,9 @@ std::optional<double> seconds_of(const Record& row, const plan::Run& run, const 
   return *flops / (*tflops * 1e12 * static_cast<double>(run.gpus));
 }
 
-Sample make_sample(const Record& row, plan::Run run, Assumed assumed, const Peers& peers) {
-  Sample sample;
+PublishedSample make_sample(const Record& row, plan::Run run, Assumed assumed,
+                            const PeerRows& peers) {
+  PublishedSample sample;
   sample.id = row.id;
   sample.source = row.source;
   sample.table = row.table;
@@ -138,7 +139,7 @@ Sample make_sample(const Record& row, plan::Run run, Assumed assumed, const Peer
   return sample;
 }
 
-Result<Sample> sample_of(const Record& row, const Maker& maker) {
+Result<PublishedSample> sample_of(const Record& row, const SampleMaker& maker) {
   if (auto errors = flaws(row); !errors.empty()) return errors;
   Assumed assumed = row.assumptions;
   auto run = maker.run(row, assumed);
@@ -147,7 +148,7 @@ Result<Sample> sample_of(const Record& row, const Maker& maker) {
 }
 
 // Why a row has nothing to compare a prediction with; "" if it has.
-std::string says_nothing(const Sample& sample) {
+std::string says_nothing(const PublishedSample& sample) {
   if (sample.step_seconds || sample.memory_bytes || sample.oom || sample.status == "ok") return "";
   if (sample.status == "failed") return "status: it failed, and no time is given";
   if (sample.status == "hang") return "status: it hung, and no time is given";
@@ -156,12 +157,12 @@ std::string says_nothing(const Sample& sample) {
 
 }  // namespace
 
-Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
-                   const std::vector<plan::StrategyPtr>& strategies,
-                   const plan::CheckBackend& check_backend) {
-  Samples out;
-  const Peers peers(rows);
-  const Maker maker{machines, strategies, check_backend, peers};
+PublishedSamples to_samples(const std::vector<Record>& rows, const SampleMachines& machines,
+                            const std::vector<plan::StrategyPtr>& strategies,
+                            const plan::CheckBackend& check_backend) {
+  PublishedSamples out;
+  const PeerRows peers(rows);
+  const SampleMaker maker{machines, strategies, check_backend, peers};
   for (const auto& row : rows) {
     if (row.flag("suspect").value_or(false))
       ++out.suspect;
@@ -178,15 +179,16 @@ Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
   return out;
 }
 
-Result<Sample> to_run(const Record& row, const Peers& peers, const Machines& machines,
-                      const std::vector<plan::StrategyPtr>& strategies,
-                      const plan::CheckBackend& check_backend) {
+Result<PublishedSample> to_run(const Record& row, const PeerRows& peers,
+                               const SampleMachines& machines,
+                               const std::vector<plan::StrategyPtr>& strategies,
+                               const plan::CheckBackend& check_backend) {
   return sample_of(row, {machines, strategies, check_backend, peers});
 }
 
-std::vector<std::string> folds(const std::vector<Sample>& samples) {
+std::vector<std::string> folds(const std::vector<PublishedSample>& samples) {
   constexpr std::size_t kTables = 3, kFolds = 5;
-  const auto origin = [](const Sample& sample) {
+  const auto origin = [](const PublishedSample& sample) {
     return sample.source + "@" + sample.run.cluster->name;
   };
   std::map<std::string, std::set<std::string>> tables;
@@ -203,8 +205,8 @@ std::vector<std::string> folds(const std::vector<Sample>& samples) {
   return names;
 }
 
-std::vector<std::string> sources(const std::vector<Sample>& samples) {
-  return mapped(samples, &Sample::source);
+std::vector<std::string> sources(const std::vector<PublishedSample>& samples) {
+  return mapped(samples, &PublishedSample::source);
 }
 
 }  // namespace orch::published

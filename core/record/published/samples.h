@@ -11,10 +11,10 @@
 
 namespace orch::published {
 
-class Peers;  // flops.h
+class PeerRows;  // flops.h
 
 // The clusters on which rows may have run.
-struct Machines {
+struct SampleMachines {
   plan::FindCluster find;
   std::vector<std::string> names;
   std::string otherwise;  // for rows with an unknown site; empty: these are skipped
@@ -24,18 +24,18 @@ struct Machines {
 std::string plain_gpu(std::string_view name);
 
 // Where a row ran.
-struct Machine {
+struct SampleMachine {
   std::shared_ptr<const plan::Cluster> cluster;
   const plan::Partition* partition = nullptr;  // in cluster
 };
 
 // The machine of a row, by its site and GPU. Guesses are added to assumed; an error explains why no
 // machine fits.
-Result<Machine> machine_of(const record::Record& row, const Machines& machines,
-                           std::vector<std::string>& assumed);
+Result<SampleMachine> machine_of(const record::Record& row, const SampleMachines& machines,
+                                 std::vector<std::string>& assumed);
 
 // A measured row as a run, with the measured values to predict.
-struct Sample {
+struct PublishedSample {
   std::string id, source, table;
   std::string date;  // YYYY-MM-DD, as far as known: selects a machine's era
   plan::Run run;
@@ -51,37 +51,38 @@ struct Sample {
 };
 
 // A row that cannot be converted, and the reason.
-struct Skipped {
+struct SkippedRow {
   std::string id, source, table;
   std::string reason;
 };
 
 // The result of converting rows: each row is in one of the four.
-struct Samples {
-  std::vector<Sample> samples;
-  std::vector<Skipped> skipped;
+struct PublishedSamples {
+  std::vector<PublishedSample> samples;
+  std::vector<SkippedRow> skipped;
   std::size_t suspect = 0;     // number left out because they contradict themselves
   std::size_t duplicates = 0;  // number left out as copies of another row
 };
 
 // Converts each row to a run on its cluster, or gives the reason why not. The checks are those of
 // any plan, except the rules of a site: a published run did run.
-Samples to_samples(const std::vector<record::Record>& rows, const Machines& machines,
-                   const std::vector<plan::StrategyPtr>& strategies,
-                   const plan::CheckBackend& check_backend);
+PublishedSamples to_samples(const std::vector<record::Record>& rows, const SampleMachines& machines,
+                            const std::vector<plan::StrategyPtr>& strategies,
+                            const plan::CheckBackend& check_backend);
 
 // Converts one row, or gives the reason why not: also if it contradicts itself, is a copy or has no
 // measured value. peers: the facts of its table.
-Result<Sample> to_run(const record::Record& row, const Peers& peers, const Machines& machines,
-                      const std::vector<plan::StrategyPtr>& strategies,
-                      const plan::CheckBackend& check_backend);
+Result<PublishedSample> to_run(const record::Record& row, const PeerRows& peers,
+                               const SampleMachines& machines,
+                               const std::vector<plan::StrategyPtr>& strategies,
+                               const plan::CheckBackend& check_backend);
 
 // The folds of a cross-validation: a table, if the source has three or more of them with step times
 // on a cluster; else the source's rows there, distributed over five folds. Never empty; samples of
 // one fold have the same name.
-std::vector<std::string> folds(const std::vector<Sample>& samples);
+std::vector<std::string> folds(const std::vector<PublishedSample>& samples);
 
 // Folds by source: the machines, and often the software, of the left-out source are then unknown.
-std::vector<std::string> sources(const std::vector<Sample>& samples);
+std::vector<std::string> sources(const std::vector<PublishedSample>& samples);
 
 }  // namespace orch::published

@@ -12,19 +12,19 @@ namespace orch::published {
 namespace {
 
 using statistics::mean, statistics::ranks;
-using Rows = std::vector<const Judged*>;
+using JudgedRows = std::vector<const JudgedSample*>;
 
 constexpr double kShrink = 0.3;
 const std::string kApart = " (unexplained)", kAssumed = " (sizes assumed)";
 
 // A suffix for the names of samples that are scored separately.
-const std::string& mark_of(const Sample& sample, const std::set<std::string>& apart) {
+const std::string& mark_of(const PublishedSample& sample, const std::set<std::string>& apart) {
   static const std::string kNone;
   if (apart.contains(sample.id)) return kApart;
   return sample.assumed_sizes ? kAssumed : kNone;
 }
 
-void score_time(const Rows& rows, Score& score) {
+void score_time(const JudgedRows& rows, GroupScore& score) {
   std::vector<double> signed_errors, errors, measured, predicted;
   std::size_t inside = 0;
   for (const auto* row : rows) {
@@ -47,10 +47,10 @@ void score_time(const Rows& rows, Score& score) {
   score.regret = regret(rows);
 }
 
-void score_memory(const Rows& rows, Score& score) {
+void score_memory(const JudgedRows& rows, GroupScore& score) {
   std::vector<double> errors;
   for (const auto* row : rows) {
-    const bool predicted = row->prediction.fit == plan::Fit::oom;
+    const bool predicted = row->prediction.fit == plan::MemoryFit::oom;
     if (row->sample->oom)
       ++(predicted ? score.oom_hit : score.oom_miss);
     else if (row->sample->status != "hang" && predicted)
@@ -62,7 +62,7 @@ void score_memory(const Rows& rows, Score& score) {
 }
 
 // One choice: a configuration with its measurements.
-struct Choice {
+struct LayoutChoice {
   double predicted = 0;  // seconds per FLOP
   bool fits = true;
   std::vector<double> measured;  // seconds per FLOP
@@ -72,16 +72,16 @@ double flops(const plan::Run& run) {
   return plan::megatron_flops(run.model, static_cast<double>(run.batch.global_batch), false);
 }
 
-double regret_of(const Rows& rows) {
-  std::map<double, Choice> choices;
+double regret_of(const JudgedRows& rows) {
+  std::map<double, LayoutChoice> choices;
   for (const auto* row : rows) {
     const double work = flops(row->sample->run);
     auto& choice = choices[row->prediction.step_seconds / work];
     choice.predicted = row->prediction.step_seconds / work;
-    choice.fits = row->prediction.fit != plan::Fit::oom;
+    choice.fits = row->prediction.fit != plan::MemoryFit::oom;
     choice.measured.push_back(*row->sample->step_seconds / work);
   }
-  const Choice* pick = nullptr;
+  const LayoutChoice* pick = nullptr;
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [predicted, choice] : choices) {  // ordered by prediction, the fastest first
     if (!pick || (!pick->fits && choice.fits)) pick = &choice;
@@ -92,10 +92,11 @@ double regret_of(const Rows& rows) {
 
 // Cuts rows into sets in which a value varies by no more than a given share of its smallest.
 template <class Value>
-std::vector<Rows> cut_by(Rows rows, Value value, double share) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Judged* a, const Judged* b) { return value(a) < value(b); });
-  std::vector<Rows> sets;
+std::vector<JudgedRows> cut_by(JudgedRows rows, Value value, double share) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const JudgedSample* a, const JudgedSample* b) {
+    return value(a) < value(b);
+  });
+  std::vector<JudgedRows> sets;
   for (const auto* row : rows) {
     if (sets.empty() || value(row) > (1 + share) * value(sets.back().front())) sets.emplace_back();
     sets.back().push_back(row);
@@ -105,16 +106,18 @@ std::vector<Rows> cut_by(Rows rows, Value value, double share) {
 
 // Sets of rows that are alternatives to each other; single rows are left out. A batch that is not
 // divisible by the ranks is a few samples smaller than stated.
-std::vector<Rows> comparable(const Rows& rows) {
-  Rows timed;
+std::vector<JudgedRows> comparable(const JudgedRows& rows) {
+  JudgedRows timed;
   for (const auto* row : rows)
     if (row->has_time()) timed.push_back(row);
-  const auto gpus = [](const Judged* row) { return static_cast<double>(row->sample->run.gpus); };
-  const auto batch = [](const Judged* row) {
+  const auto gpus = [](const JudgedSample* row) {
+    return static_cast<double>(row->sample->run.gpus);
+  };
+  const auto batch = [](const JudgedSample* row) {
     return static_cast<double>(row->sample->run.batch.global_batch);
   };
-  const auto size = [](const Judged* row) { return row->sample->run.model.params(); };
-  std::vector<Rows> sets;
+  const auto size = [](const JudgedSample* row) { return row->sample->run.model.params(); };
+  std::vector<JudgedRows> sets;
   for (const auto& same_gpus : cut_by(timed, gpus, 0))
     for (const auto& same_batch : cut_by(same_gpus, batch, 0.01))
       for (auto& set : cut_by(same_batch, size, 0.15))
@@ -123,7 +126,7 @@ std::vector<Rows> comparable(const Rows& rows) {
 }
 
 // The scores of a source that are averages over its tables; others are computed over all its rows.
-void average_tables(const std::vector<Score>& tables, Score& source) {
+void average_tables(const std::vector<GroupScore>& tables, GroupScore& source) {
   double weighted = 0, weights = 0;
   std::vector<double> regrets;
   for (const auto& table : tables) {
@@ -140,14 +143,19 @@ void average_tables(const std::vector<Score>& tables, Score& source) {
 
 }  // namespace
 
-double Judged::error() const { return 100 * (prediction.step_seconds / *sample->step_seconds - 1); }
+double JudgedSample::error() const {
+  return 100 * (prediction.step_seconds / *sample->step_seconds - 1);
+}
 
-double Judged::memory_bytes() const { return prediction.memory_of(sample->memory_of); }
+double JudgedSample::memory_bytes() const { return prediction.memory_of(sample->memory_of); }
 
-double Judged::memory_error() const { return 100 * (memory_bytes() / *sample->memory_bytes - 1); }
+double JudgedSample::memory_error() const {
+  return 100 * (memory_bytes() / *sample->memory_bytes - 1);
+}
 
-Result<std::vector<Judged>> judge(const std::vector<Sample>& samples, const Predict& predict) {
-  std::vector<Judged> judged;
+Result<std::vector<JudgedSample>> judge(const std::vector<PublishedSample>& samples,
+                                        const Predict& predict) {
+  std::vector<JudgedSample> judged;
   judged.reserve(samples.size());
   for (const auto& sample : samples) {
     const auto prediction = predict(sample);
@@ -157,7 +165,7 @@ Result<std::vector<Judged>> judge(const std::vector<Sample>& samples, const Pred
   return judged;
 }
 
-void calibrate_on_first(std::vector<Judged>& judged) {
+void calibrate_on_first(std::vector<JudgedSample>& judged) {
   std::map<std::pair<std::string, std::string>, double> factors;
   for (auto& row : judged) {
     if (!row.has_time()) continue;
@@ -179,8 +187,8 @@ static std::optional<double> share(std::size_t part, std::size_t rest) {
   return 100 * static_cast<double>(part) / static_cast<double>(part + rest);
 }
 
-std::optional<double> Score::recall() const { return share(oom_hit, oom_miss); }
-std::optional<double> Score::precision() const { return share(oom_hit, oom_false_alarm); }
+std::optional<double> GroupScore::recall() const { return share(oom_hit, oom_miss); }
+std::optional<double> GroupScore::precision() const { return share(oom_hit, oom_false_alarm); }
 
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 3) return std::nullopt;  // two values have an order but no correlation
@@ -196,21 +204,21 @@ std::optional<double> spearman(const std::vector<double>& a, const std::vector<d
   return xy / std::sqrt(xx * yy);
 }
 
-std::optional<double> regret(const Rows& rows) {
+std::optional<double> regret(const JudgedRows& rows) {
   std::vector<double> regrets;
   for (const auto& set : comparable(rows)) regrets.push_back(regret_of(set));
   return regrets.empty() ? std::nullopt : std::optional(mean(regrets));
 }
 
-Score score_table(const Rows& rows) {
-  Score score;
+GroupScore score_table(const JudgedRows& rows) {
+  GroupScore score;
   score_time(rows, score);
   score_memory(rows, score);
   return score;
 }
 
 std::map<std::pair<std::string, std::string>, std::string> table_names(
-    const std::vector<Judged>& judged) {
+    const std::vector<JudgedSample>& judged) {
   std::map<std::string, std::set<std::string>> sources;
   for (const auto& row : judged) sources[row.sample->table].insert(row.sample->source);
   std::map<std::pair<std::string, std::string>, std::string> names;
@@ -220,7 +228,7 @@ std::map<std::pair<std::string, std::string>, std::string> table_names(
   return names;
 }
 
-std::string shown_source(const Sample& sample, const std::set<std::string>& apart) {
+std::string shown_source(const PublishedSample& sample, const std::set<std::string>& apart) {
   return sample.source + mark_of(sample, apart);
 }
 
@@ -228,7 +236,7 @@ bool is_apart(const std::string& name) {
   return name.ends_with(kApart) || name.ends_with(kAssumed);
 }
 
-std::vector<std::string> Scores::beyond(const std::map<std::string, Score>& scores,
+std::vector<std::string> Scores::beyond(const std::map<std::string, GroupScore>& scores,
                                         double percent) {
   std::vector<std::string> names;
   for (const auto& [name, score] : scores)
@@ -236,15 +244,16 @@ std::vector<std::string> Scores::beyond(const std::map<std::string, Score>& scor
   return names;
 }
 
-Scores score(const std::vector<Judged>& judged, const std::set<std::string>& apart, By by) {
+Scores score(const std::vector<JudgedSample>& judged, const std::set<std::string>& apart,
+             ScoreGrouping by) {
   const auto names = table_names(judged);
-  const auto part = [&](const Sample& sample) {
-    return by == By::table
+  const auto part = [&](const PublishedSample& sample) {
+    return by == ScoreGrouping::table
                ? names.at({sample.source, sample.table})
                : fmt::format("{} {:.3g}B", sample.source, sample.run.model.params() / 1e9);
   };
-  std::map<std::string, Rows> sources;
-  std::map<std::string, std::map<std::string, Rows>> tables;  // by source
+  std::map<std::string, JudgedRows> sources;
+  std::map<std::string, std::map<std::string, JudgedRows>> tables;  // by source
   for (const auto& row : judged) {
     const auto& mark = mark_of(*row.sample, apart);
     const auto source = shown_source(*row.sample, apart);
@@ -253,7 +262,7 @@ Scores score(const std::vector<Judged>& judged, const std::set<std::string>& apa
   }
   Scores scores;
   for (const auto& [source, rows] : sources) {
-    std::vector<Score> of_tables;
+    std::vector<GroupScore> of_tables;
     for (const auto& [table, table_rows] : tables[source]) {
       of_tables.push_back(score_table(table_rows));
       scores.by_table[table] = of_tables.back();

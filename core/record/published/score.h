@@ -14,11 +14,11 @@
 
 namespace orch::published {
 
-using Predict = std::function<Result<plan::Estimate>(const Sample&)>;
+using Predict = std::function<Result<plan::Estimate>(const PublishedSample&)>;
 
 // A sample with its prediction.
-struct Judged {
-  const Sample* sample = nullptr;
+struct JudgedSample {
+  const PublishedSample* sample = nullptr;
   plan::Estimate prediction;
   bool gave_factor = false;  // used for the calibration: its time error does not count
 
@@ -30,7 +30,7 @@ struct Judged {
 
 // The quality of predictions. Errors, regret and coverage are percentages; values that need more
 // rows are missing.
-struct Score {
+struct GroupScore {
   std::size_t n = 0;  // number of rows with a step time
   std::optional<double> mape, median, p90, bias;
   // Rank correlation of measured and predicted seconds within a table, ties averaged. For a source:
@@ -52,40 +52,41 @@ struct Score {
 };
 
 // How a source's rows are grouped into scores: by its tables, or by model size.
-enum class By { table, size };
+enum class ScoreGrouping { table, size };
 
 // Scores by name. Samples that are scored separately have names with " (unexplained)", and those of
 // which only the number of parameters is known with " (sizes assumed)".
 struct Scores {
-  std::map<std::string, Score> by_source, by_table;
+  std::map<std::string, GroupScore> by_source, by_table;
   std::map<std::string, std::vector<std::string>> tables;  // by source, names in by_table
 
   // Names in `scores` whose mean error is above that percentage.
-  static std::vector<std::string> beyond(const std::map<std::string, Score>& scores,
+  static std::vector<std::string> beyond(const std::map<std::string, GroupScore>& scores,
                                          double percent);
 };
 
 // Predicts every sample; the first failure of a backend is returned.
-Result<std::vector<Judged>> judge(const std::vector<Sample>& samples, const Predict& predict);
+Result<std::vector<JudgedSample>> judge(const std::vector<PublishedSample>& samples,
+                                        const Predict& predict);
 
 // Multiplies the predictions of each table by one factor: measured / predicted of its first row
 // with a step time, to the power of 0.3 (a single row is noisy: the full factor makes already good
 // predictions worse). The first rows themselves no longer count.
-void calibrate_on_first(std::vector<Judged>& judged);
+void calibrate_on_first(std::vector<JudgedSample>& judged);
 
 // The score of rows as one table.
-Score score_table(const std::vector<const Judged*>& rows);
+GroupScore score_table(const std::vector<const JudgedSample*>& rows);
 
 // Scores of all tables and sources; samples whose ids are in apart, and those with assumed sizes,
 // are scored separately.
-Scores score(const std::vector<Judged>& judged, const std::set<std::string>& apart,
-             By by = By::table);
+Scores score(const std::vector<JudgedSample>& judged, const std::set<std::string>& apart,
+             ScoreGrouping by = ScoreGrouping::table);
 
 // True if a score's name belongs to samples that are scored separately.
 bool is_apart(const std::string& name);
 
 // The name of a sample's source in the scores.
-std::string shown_source(const Sample& sample, const std::set<std::string>& apart);
+std::string shown_source(const PublishedSample& sample, const std::set<std::string>& apart);
 
 // Spearman's rank correlation, ties averaged; nothing for fewer than three values or constant
 // values.
@@ -96,11 +97,11 @@ std::optional<double> spearman(const std::vector<double>& a, const std::vector<d
 // FLOP (without recomputation), so that a larger model is not at a disadvantage. Rows with the same
 // prediction are one choice, measured by their mean; a row that is predicted not to fit is chosen
 // only if all are. The regret of a table is the mean over its sets of choices.
-std::optional<double> regret(const std::vector<const Judged*>& rows);
+std::optional<double> regret(const std::vector<const JudgedSample*>& rows);
 
 // The name under which the table of a sample is shown: with its source if two sources have a table
 // of that name.
 std::map<std::pair<std::string, std::string>, std::string> table_names(
-    const std::vector<Judged>& judged);
+    const std::vector<JudgedSample>& judged);
 
 }  // namespace orch::published

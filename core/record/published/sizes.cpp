@@ -17,7 +17,8 @@ using record::Record;
 // bloom-7b1 and its family pad their vocabulary to this and have no position embedding.
 constexpr std::int64_t kBloomVocab = 250880;
 
-std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
+std::string family_of(const Record& row, const PublishedSizes& sizes,
+                      std::vector<std::string>& assumed) {
   if (row.field("family")) return row.field_text("family");
   if (row.whole("experts").value_or(1) > 1) return "moe";
   if (sizes.vocab == kBloomVocab) return "bloom";
@@ -31,18 +32,18 @@ std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::st
 }
 
 // One of our families, with the options that describe the named one.
-struct Kind {
+struct SizeKind {
   std::string_view family;
   bool rope = false, tied = false;
 };
 
-Kind kind_of(std::string_view name) {
+SizeKind kind_of(std::string_view name) {
   if (name == "mpt") return {"transformer", false, true};
   if (name == "nemotron") return {"transformer", true, false};
   return {name};
 }
 
-Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field field) {
+Value size_of(const Record& row, const PublishedSizes& sizes, const SizeKind& kind, Field field) {
   const bool own = kind.family == "transformer";
   const auto said = [&](std::string_view name) {
     const auto* held = row.field(name);
@@ -90,8 +91,8 @@ std::int64_t product(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 // Layers and width: as stated, as the table's TFLOPs imply, or as usual for this number of
 // parameters.
-Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t vocab,
-                        std::vector<std::string>& assumed) {
+Result<PublishedSizes> layers_of(const Record& row, const PeerRows& peers, std::int64_t vocab,
+                                 std::vector<std::string>& assumed) {
   const auto tp = row.whole("tensor_parallel"), pp = row.whole("pipeline_parallel");
   const auto layers = row.whole("layers"), hidden = row.whole("hidden");
   const auto params = row.field_number("params");
@@ -103,7 +104,7 @@ Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t voca
     return sizes;
   }
   if (!layers) return Error{"layers", "not given, and a model has no size without them", ""};
-  if (hidden) return Sizes{*layers, *hidden};
+  if (hidden) return PublishedSizes{*layers, *hidden};
   const auto solved = peers.hidden(row);
   if (!solved)
     return Error{"hidden", "not given, and cannot be computed from TFLOPs and samples per second",
@@ -112,12 +113,13 @@ Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t voca
     return Error{"hidden", "not given, and no model is as wide as TFLOPs and samples imply", ""};
   const auto found = usual_hidden(*solved, tp.value_or(1));
   assumed.push_back(fmt::format("hidden {}, from the table's TFLOPs", found));
-  return Sizes{*layers, found};
+  return PublishedSizes{*layers, found};
 }
 
 }  // namespace
 
-plan::Model shaped(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
+plan::Model shaped(const Record& row, const PublishedSizes& sizes,
+                   std::vector<std::string>& assumed) {
   const auto name = family_of(row, sizes, assumed);
   const auto kind = kind_of(name);
   const auto* family = plan::find_family(kind.family);
@@ -128,12 +130,12 @@ plan::Model shaped(const Record& row, const Sizes& sizes, std::vector<std::strin
   return model;
 }
 
-plan::Model shaped(const Record& row, const Sizes& sizes) {
+plan::Model shaped(const Record& row, const PublishedSizes& sizes) {
   std::vector<std::string> assumed;
   return shaped(row, sizes, assumed);
 }
 
-Sizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64_t pp) {
+PublishedSizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64_t pp) {
   constexpr double kWide = 128;
   const auto words = static_cast<double>(vocab);
   double layers = std::cbrt(params / (12 * kWide * kWide));
@@ -141,7 +143,7 @@ Sizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64
     const double left = std::max(params / 2, params - words * kWide * layers);
     layers = std::cbrt(left / (12 * kWide * kWide));
   }
-  Sizes sizes;
+  PublishedSizes sizes;
   sizes.vocab = vocab;
   sizes.hidden = rounded(kWide * layers, 128 * tp);
   const auto wide = static_cast<double>(sizes.hidden);
@@ -149,7 +151,7 @@ Sizes usual_sizes(double params, std::int64_t vocab, std::int64_t tp, std::int64
   return sizes;
 }
 
-Result<plan::Model> model_of(const Record& row, const Peers& peers,
+Result<plan::Model> model_of(const Record& row, const PeerRows& peers,
                              std::vector<std::string>& assumed) {
   const auto seq = or_assume(row.whole("seq"), kUsualSeq, "seq", assumed);
   const auto vocab = or_assume(row.whole("vocab"), kUsualVocab, "vocab", assumed);

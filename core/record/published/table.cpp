@@ -43,7 +43,7 @@ Record read_row(const CsvRecord& cells, const std::vector<int>& places, const st
   row.origin.kind = "table";
   row.origin.file = file;
   row.origin.first_line = row.origin.last_line = static_cast<std::int64_t>(cells.line);
-  const auto doubt = [&](const std::string& column, const Flaw& flaw) {
+  const auto doubt = [&](const std::string& column, const CellError& flaw) {
     row.doubts.push_back(
         {kUnreadable, csv_place(file, cells.line, column), flaw.fact + "; " + flaw.fix});
   };
@@ -64,7 +64,7 @@ Record read_row(const CsvRecord& cells, const std::vector<int>& places, const st
   return row;
 }
 
-bool concerns(const Habit& habit, const Record& row) {
+bool concerns(const UnstatedDefault& habit, const Record& row) {
   const auto is = [](const std::string& wanted, const std::string& said) {
     return wanted.empty() || wanted == said;
   };
@@ -72,7 +72,7 @@ bool concerns(const Habit& habit, const Record& row) {
          is(habit.framework, row.field_text("framework"));
 }
 
-void fill(Record& row, const std::vector<Habit>& habits) {
+void fill(Record& row, const std::vector<UnstatedDefault>& habits) {
   for (const auto& habit : habits) {
     if (!concerns(habit, row)) continue;
     for (const auto& column : columns()) {
@@ -98,7 +98,7 @@ void check_ids(const std::vector<Record>& rows, Errors& errors) {
 }  // namespace
 
 Result<std::vector<Record>> parse_rows(std::string_view text, const std::string& file,
-                                       const std::vector<Habit>& habits) {
+                                       const std::vector<UnstatedDefault>& habits) {
   const auto csv = parse_csv(text, file);
   if (!csv) return csv.error();
   if (auto errors = check_columns(*csv, file); !errors.empty()) return errors;
@@ -138,13 +138,13 @@ Errors flaws(const Record& record) {
   return out;
 }
 
-Result<std::vector<Habit>> parse_habits(std::string_view text, const std::string& file) {
+Result<std::vector<UnstatedDefault>> parse_habits(std::string_view text, const std::string& file) {
   const auto csv = parse_csv(text, file);
   if (!csv) return csv.error();
   for (const auto* name : {"source", "gpu", "column", "value", "reason"})
     if (csv->column(name) < 0)
       return Error{printable(file), "needs the columns source, gpu, column, value and reason", ""};
-  std::vector<Habit> habits;
+  std::vector<UnstatedDefault> habits;
   for (const auto& record : csv->records) {
     const auto cell = [&](const char* name) {
       const int at = csv->column(name);
@@ -156,14 +156,14 @@ Result<std::vector<Habit>> parse_habits(std::string_view text, const std::string
   return habits;
 }
 
-Result<std::map<std::string, Unexplained>> parse_unexplained(std::string_view text,
-                                                             const std::string& file) {
+Result<std::map<std::string, UnexplainedRow>> parse_unexplained(std::string_view text,
+                                                                const std::string& file) {
   const auto csv = parse_csv(text, file);
   if (!csv) return csv.error();
   const int id = csv->column("id"), reason = csv->column("reason"), apart = csv->column("apart");
   if (id < 0 || reason < 0 || apart < 0)
     return Error{printable(file), "needs the columns id, reason and apart", ""};
-  std::map<std::string, Unexplained> out;
+  std::map<std::string, UnexplainedRow> out;
   Errors errors;
   for (const auto& record : csv->records) {
     const auto cell = [&](int column) {

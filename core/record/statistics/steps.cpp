@@ -26,7 +26,7 @@ double reach(const std::vector<double>& values, double middle, double least_shar
 }
 
 // The steps that are left out, by reason.
-struct Dropped {
+struct DroppedSteps {
   std::vector<std::int64_t> first;  // after a start
   std::vector<std::int64_t> slow;   // right after the first ones
   std::size_t ignored = 0;          // number without a time
@@ -45,7 +45,7 @@ Steps::const_iterator warm(Steps::const_iterator first, Steps::const_iterator en
   return step;
 }
 
-Steps warmed_up(const Steps& steps, Dropped& dropped) {
+Steps warmed_up(const Steps& steps, DroppedSteps& dropped) {
   Steps used;
   for (auto begin = steps.begin(); begin != steps.end();) {
     const auto end =
@@ -66,7 +66,7 @@ std::string numbers(const std::vector<std::int64_t>& steps) {
   return fmt::format("{}{}", fmt::join(shown, ", "), steps.size() > kMost ? ", ..." : "");
 }
 
-std::string dropped_words(const Dropped& dropped) {
+std::string dropped_words(const DroppedSteps& dropped) {
   if (dropped.first.empty()) return "nothing dropped";
   if (dropped.warmup() == 1)
     return fmt::format("step {} dropped (first after a start)", dropped.first.front());
@@ -76,7 +76,7 @@ std::string dropped_words(const Dropped& dropped) {
   return text + ")";
 }
 
-std::string rule_words(const Window& window, const Dropped& dropped) {
+std::string rule_words(const StepWindow& window, const DroppedSteps& dropped) {
   auto text = dropped_words(dropped);
   if (window.used == 1)
     text += fmt::format("; 1 step used: {}", window.first);
@@ -86,11 +86,11 @@ std::string rule_words(const Window& window, const Dropped& dropped) {
   return text;
 }
 
-Window window_of(const Steps& used, const Dropped& dropped) {
+StepWindow window_of(const Steps& used, const DroppedSteps& dropped) {
   const auto [first, last] =
       std::minmax_element(used.begin(), used.end(),
                           [](const TimedStep& a, const TimedStep& b) { return a.step < b.step; });
-  Window window{first->step, last->step, used.size(), dropped.warmup(), {}};
+  StepWindow window{first->step, last->step, used.size(), dropped.warmup(), {}};
   window.rule = rule_words(window, dropped);
   return window;
 }
@@ -102,7 +102,7 @@ void find_odd(const Steps& used, const std::vector<double>& seconds, StepTimes& 
     if (std::abs(step.seconds - middle) > limit)
       out.odd.push_back({step.step, step.seconds, step.seconds / middle});
   out.odd_count = out.odd.size();
-  std::stable_sort(out.odd.begin(), out.odd.end(), [&](const OddStep& a, const OddStep& b) {
+  std::stable_sort(out.odd.begin(), out.odd.end(), [&](const OutlierStep& a, const OutlierStep& b) {
     return std::abs(a.seconds - middle) > std::abs(b.seconds - middle);
   });
   out.odd.resize(std::min(out.odd.size(), kMostOdd));
@@ -115,7 +115,7 @@ StepTimes step_times(const std::vector<TimedStep>& all) {
   std::erase_if(steps, [](const TimedStep& step) {
     return !std::isfinite(step.seconds) || step.seconds <= 0;
   });
-  Dropped dropped;
+  DroppedSteps dropped;
   StepTimes out;
   if (steps.empty()) {
     out.window.rule = all.empty() ? "no steps" : "no step with a valid time";

@@ -16,14 +16,14 @@ struct TimedStep {
 };
 
 // The steps that are used.
-struct Window {
+struct StepWindow {
   std::int64_t first = 0, last = 0;  // steps
   std::size_t used = 0;
   std::size_t warmup = 0;  // number of steps dropped
   std::string rule;        // "step 1 dropped (first after a start); 49 steps used: 2 to 50"
 };
 
-struct OddStep {
+struct OutlierStep {
   std::int64_t step = 0;
   double seconds = 0;
   double factor = 1;  // relative to the median
@@ -31,9 +31,9 @@ struct OddStep {
 
 struct StepTimes {
   Interval seconds;  // the median
-  Window window;
-  std::vector<OddStep> odd;   // outliers, |x - median| > 5 spreads and 5 %, the worst ones first
-  std::size_t odd_count = 0;  // total number; odd has the first 20
+  StepWindow window;
+  std::vector<OutlierStep> odd;  // outliers, |x - median| > 5 spreads and 5 %, the worst ones first
+  std::size_t odd_count = 0;     // total number; odd has the first 20
   std::vector<std::int64_t> dropped;  // steps of the warm-up
 };
 

@@ -7,13 +7,13 @@
 
 namespace orch::follow {
 
-void sleep(const World& world, double seconds) {
+void sleep(const FollowEnvironment& world, double seconds) {
   const double until = world.clock->steady() + seconds;
   while (world.clock->steady() < until && !world.interrupted())
     world.clock->sleep(std::min(0.2, until - world.clock->steady()));
 }
 
-bool Backoff::wait(const World& world) {
+bool Backoff::wait(const FollowEnvironment& world) {
   const double left = began_ + patience_ - clock_.steady();
   if (left <= 0 || world.interrupted()) return false;
   const double delay = std::min(delay_, left);
@@ -23,7 +23,7 @@ bool Backoff::wait(const World& world) {
   return !world.interrupted();
 }
 
-double Pace::next(bool changed, double poll_seconds) {
+double PollInterval::next(bool changed, double poll_seconds) {
   delay_ = changed ? limits_.least : std::min(1.5 * delay_, limits_.most);
   // At most a twentieth of the time is spent on polling. The smaller of the last two poll times
   // counts: a single slow answer may come from a busy machine or from our own process being

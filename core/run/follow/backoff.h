@@ -5,7 +5,7 @@
 namespace orch::follow {
 
 // Returns early when the user presses Ctrl-C.
-void sleep(const World& world, double seconds);
+void sleep(const FollowEnvironment& world, double seconds);
 
 // Waits 1, 2, 4, … up to 60 seconds between tries, until the patience is used up.
 class Backoff {
@@ -14,7 +14,7 @@ class Backoff {
       : clock_(clock), began_(clock.steady()), patience_(patience_seconds) {}
 
   // False when the patience is used up, or the user pressed Ctrl-C.
-  bool wait(const World& world);
+  bool wait(const FollowEnvironment& world);
 
  private:
   Clock& clock_;
@@ -25,13 +25,13 @@ class Backoff {
 
 // The interval between polls: short after a change, longer the longer nothing happens, and never so
 // short that polling itself becomes a load.
-class Pace {
+class PollInterval {
  public:
   struct Limits {
     double least = 1;
     double most = 30;
   };
-  explicit Pace(Limits limits) : limits_(limits), delay_(limits.least) {}
+  explicit PollInterval(Limits limits) : limits_(limits), delay_(limits.least) {}
 
   // The time to the next poll. changed: something changed in the last poll, which took
   // poll_seconds.

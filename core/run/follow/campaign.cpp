@@ -18,10 +18,10 @@
 
 namespace orch::follow {
 
-using record::State;
+using record::RunState;
 
-Campaign::Campaign(const fs::path& root, const std::string& experiment, World world,
-                   Options options)
+Campaign::Campaign(const fs::path& root, const std::string& experiment, FollowEnvironment world,
+                   FollowLimits options)
     : folder_(root / experiment),
       world_(std::move(world)),
       options_(options),
@@ -56,12 +56,12 @@ Status Campaign::read_runs() {
   const auto owner = store::owner_of(folder_);
   const auto wanted = store::read_wanted(folder_);
   damaged_.add(wanted);
-  std::map<std::string, store::Index::Row> known;
+  std::map<std::string, store::StoreIndex::Row> known;
   for (auto rows = index_.rows(experiment_.name); !rows.empty(); rows.pop_front()) {
     auto id = rows.front().record.id;
     known.emplace(std::move(id), std::move(rows.front()));
   }
-  std::vector<RunView> runs;
+  std::vector<FollowedRun> runs;
   runs.reserve(ids.size());
   std::map<std::string, std::size_t> place;
   std::vector<std::string> stamps;  // one per run
@@ -72,7 +72,7 @@ Status Campaign::read_runs() {
         note_trouble(status.error());
         continue;
       }
-    RunView view;
+    FollowedRun view;
     std::string stamp;
     const auto row = known.extract(id);
     // A run that has not ended may have been planned again since.
@@ -105,20 +105,20 @@ Status Campaign::read_runs() {
 
 // Adds them to the index; if it cannot be written, they are read again next time.
 void Campaign::note_ended(const std::vector<std::string>& stamps) {
-  std::vector<store::Index::Row> ended;
+  std::vector<store::StoreIndex::Row> ended;
   for (std::size_t i = 0; i < runs_.size(); ++i)
     if (runs_[i].settled) ended.push_back({runs_[i], stamps[i]});
   (void)index_.put(experiment_.name, ended);
 }
 
-void Campaign::damage(RunView& view, const Errors& errors) {
+void Campaign::damage(FollowedRun& view, const Errors& errors) {
   note_trouble(errors);
   const auto& first = errors.front();
   view.damage = fs::path(first.place).filename().string() + " " + first.fact;
 }
 
 // For a run that ended, the index has all that is needed, unless the run was submitted again.
-void Campaign::read_run(RunView& view, const fs::path& folder) {
+void Campaign::read_run(FollowedRun& view, const fs::path& folder) {
   const auto& entries = ledger_.of(view.record.id);
   const auto last = entries.empty() ? "" : ledger_.at(entries.back()).submission.id;
   const auto ended = [&] { return is_final(view.record.state) && view.submission == last; };
@@ -132,7 +132,7 @@ void Campaign::read_run(RunView& view, const fs::path& folder) {
   if (!view.settled || record::is_transient(view.record.failure)) read_attempts(view);
 }
 
-void Campaign::read_marks(RunView& view) {
+void Campaign::read_marks(FollowedRun& view) {
   const auto folder = folder_ / view.record.id;
   std::error_code ignored;
   view.stop_file = fs::exists(folder / "stop", ignored) || fs::exists(folder_ / "stop", ignored);
@@ -148,7 +148,7 @@ std::optional<std::size_t> Campaign::find(const std::string& id) const {
 
 // Attempts whose end is recorded do not change any more. The current phase is the first one that no
 // attempt has finished.
-void Campaign::read_attempts(RunView& view) {
+void Campaign::read_attempts(FollowedRun& view) {
   auto& attempts = view.attempts;
   if (!view.damage_stays) view.damage.clear();
   while (!attempts.empty() && attempts.back().state == "running") attempts.pop_back();
@@ -173,12 +173,12 @@ double Campaign::file_system_now() {
   return *now_;
 }
 
-fs::path Campaign::attempt_folder(const RunView& view, const record::Attempt& attempt) const {
+fs::path Campaign::attempt_folder(const FollowedRun& view, const record::Attempt& attempt) const {
   return folder_ / view.record.id / "attempts" / std::to_string(attempt.number);
 }
 
 // The progress of the last attempt; until its first step, that of an earlier attempt stays.
-std::optional<record::Progress> Campaign::read_progress(RunView& view) {
+std::optional<record::TrainingProgress> Campaign::read_progress(FollowedRun& view) {
   if (view.attempts.empty()) return std::nullopt;
   const auto folder = attempt_folder(view, view.attempts.back());
   auto progress = events::read_progress(folder, file_system_now());
@@ -255,7 +255,9 @@ double Campaign::silent_seconds() const {
 }
 
 void Campaign::settle_lost() {
-  const auto waits = [](const RunView& view) { return view.unheard_since >= 0 && !view.settled; };
+  const auto waits = [](const FollowedRun& view) {
+    return view.unheard_since >= 0 && !view.settled;
+  };
   bool told = false;
   while (std::any_of(runs_.begin(), runs_.end(), waits) && !world_.interrupted()) {
     if (!told) world_.say("jobs unknown to the scheduler: waiting for their files");
@@ -267,7 +269,7 @@ void Campaign::settle_lost() {
 
 Errors Campaign::take_troubles() { return std::exchange(trouble_, {}); }
 
-const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
+const record::JobFact* Campaign::fact_of(const FollowedRun& view, int phase,
                                          const record::JobFacts& facts) const {
   const auto entry = ledger_.last(view.record.id, phase);
   if (!entry) return nullptr;
@@ -278,25 +280,26 @@ const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
 // An order of orch overrides what SLURM and the job's script report about the end, whichever comes
 // first: they know only that the job was cancelled, or what it died of then, and SLURM forgets a
 // task that is cancelled before it starts.
-record::Verdict Campaign::under_orders(const RunView& view, record::Verdict verdict) const {
+record::StateVerdict Campaign::under_orders(const FollowedRun& view,
+                                            record::StateVerdict verdict) const {
   const auto state = verdict.state;
-  if (state != State::cancelled && state != State::stopped && state != State::failed)
+  if (state != RunState::cancelled && state != RunState::stopped && state != RunState::failed)
     return verdict;
   if (view.cancel_asked) {
-    if (state == State::failed && verdict.failure != record::Failure::lost &&
+    if (state == RunState::failed && verdict.failure != record::Failure::lost &&
         verdict.failure != record::Failure::hang)
       return verdict;
-    return {State::cancelled, record::Failure::none, "orch cancel"};
+    return {RunState::cancelled, record::Failure::none, "orch cancel"};
   }
   const auto entry = ledger_.last(view.record.id, view.phase);
   if (view.cancelled_hang && entry &&
       view.cancelled_hang->submission == ledger_.at(*entry).submission.id)
-    return {State::failed, record::Failure::hang, view.cancelled_hang->reason + "; cancelled",
+    return {RunState::failed, record::Failure::hang, view.cancelled_hang->reason + "; cancelled",
             verdict.heard};
   return verdict;
 }
 
-void Campaign::judge(RunView& view, const record::JobFacts& facts) {
+void Campaign::judge(FollowedRun& view, const record::JobFacts& facts) {
   const auto* fact = fact_of(view, view.phase, facts);
   // Thousands of runs may be waiting: while a job waits, its folder does not change and is not
   // read.
@@ -308,13 +311,15 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
 
   auto verdict = under_orders(view, judge_phase(view, view.phase, facts));
   // A queued run needs no files to be judged; an ended one does.
-  if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
-    verdict = {State::failed, record::Failure::none, view.damage};
+  if (!view.damage.empty() && verdict.state != RunState::pending &&
+      verdict.state != RunState::running)
+    verdict = {RunState::failed, record::Failure::none, view.damage};
   const bool hung = view.cancelled_hang || view.record.failure == record::Failure::hang;
   view.take(verdict);
-  if (hung && verdict.state == State::running && verdict.failure == record::Failure::none)
+  if (hung && verdict.state == RunState::running && verdict.failure == record::Failure::none)
     note_recovery(view);
-  if (verdict.state == State::finished || verdict.state == State::stopped) read_progress(view);
+  if (verdict.state == RunState::finished || verdict.state == RunState::stopped)
+    read_progress(view);
   view.elapsed_seconds = elapsed(view, world_.clock->now());
   view.record.measured.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
   settle(view);
@@ -331,7 +336,8 @@ bool belongs(const record::Attempt& attempt, const record::Submission& submissio
 
 }  // namespace
 
-record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::JobFacts& facts) {
+record::StateVerdict Campaign::judge_phase(FollowedRun& view, int phase,
+                                           const record::JobFacts& facts) {
   record::Evidence evidence;
   const auto entry = ledger_.last(view.record.id, phase);
   const auto* fact = fact_of(view, phase, facts);
@@ -341,7 +347,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
     view.job.reset();
   if (entry && ledger_.at(*entry).submission.job.empty() &&
       ledger_.at(*entry).submission.refused.empty())
-    return {State::pending, record::Failure::none,
+    return {RunState::pending, record::Failure::none,
             "it may have been submitted: orch resume finds out"};
   if (entry) {
     evidence.submission = &ledger_.at(*entry).submission;
@@ -369,7 +375,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
 
 // An end that the script has not reported may only be delayed: files of other hosts become visible
 // late.
-bool Campaign::is_certain(RunView& view) {
+bool Campaign::is_certain(FollowedRun& view) {
   if (view.heard) return true;
   if (view.unheard_since < 0) view.unheard_since = world_.clock->steady();
   const bool long_ago =
@@ -378,7 +384,7 @@ bool Campaign::is_certain(RunView& view) {
   return long_ago || world_.clock->steady() - view.unheard_since >= options_.settle_seconds;
 }
 
-void Campaign::settle(RunView& view) {
+void Campaign::settle(FollowedRun& view) {
   const bool ended = is_final(view.record.state) || !view.heard;
   if (!ended || !view.damage.empty()) {
     view.unheard_since = -1;
@@ -397,7 +403,7 @@ void Campaign::settle(RunView& view) {
 }
 
 // Another orch may have cancelled the run, or reset its tries, since we read the folder.
-void Campaign::merge_orders(RunView& view) {
+void Campaign::merge_orders(FollowedRun& view) {
   record::LiveRun noted;
   if (!store::read_state(folder_ / view.record.id, noted)) return;
   const bool newer = noted.retries_from >= view.retries_from;
@@ -409,7 +415,7 @@ void Campaign::merge_orders(RunView& view) {
 }
 
 // If a run that hung makes progress again, its later end is no longer attributed to the hang.
-void Campaign::note_recovery(RunView& view) {
+void Campaign::note_recovery(FollowedRun& view) {
   const bool runs = view.job && view.job->state == "RUNNING" && !view.attempts.empty() &&
                     view.attempts.back().state == "running";
   merge_orders(view);
@@ -435,7 +441,7 @@ void Campaign::submitted(std::size_t run) {
   view.unheard_since = -1;
   view.job.reset();
   view.attempts.clear();
-  view.take(record::Verdict{State::pending, record::Failure::none, ""});
+  view.take(record::StateVerdict{RunState::pending, record::Failure::none, ""});
 }
 
 // --- sums ---
@@ -493,7 +499,7 @@ Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
 void Campaign::look_at_progress() {
   now_.reset();
   for (auto& view : runs_)
-    if (view.record.state == State::running) read_progress(view);
+    if (view.record.state == RunState::running) read_progress(view);
 }
 
 double Campaign::gpu_hours_committed() const {

@@ -20,7 +20,8 @@ namespace orch::follow {
 // which a running sbatch inherits, so that two orch processes never submit the same run.
 class Campaign {
  public:
-  Campaign(const fs::path& root, const std::string& experiment, World world, Options options);
+  Campaign(const fs::path& root, const std::string& experiment, FollowEnvironment world,
+           FollowLimits options);
 
   // Reads runs, submissions and the list of wanted runs. A run without a valid run.json is left
   // out; take_troubles() returns that and every other damaged file. While one of the experiment's
@@ -37,7 +38,7 @@ class Campaign {
 
   const fs::path& folder() const { return folder_; }
   const plan::Experiment& experiment() const { return experiment_; }
-  const std::vector<RunView>& runs() const { return runs_; }
+  const std::vector<FollowedRun>& runs() const { return runs_; }
   std::optional<std::size_t> find(const std::string& id) const;
   const Ledger& ledger() const { return ledger_; }
   const std::string& index_trouble() const { return index_.why(); }
@@ -73,9 +74,9 @@ class Campaign {
   void end() { lock_.reset(); }
   int lock_descriptor() const { return lock_ ? lock_->descriptor() : -1; }
   Ledger& ledger() { return ledger_; }
-  const World& world() const { return world_; }
-  const Options& options() const { return options_; }
-  launch::Executor* executor_of(const RunView& view) const;
+  const FollowEnvironment& world() const { return world_; }
+  const FollowLimits& options() const { return options_; }
+  launch::Executor* executor_of(const FollowedRun& view) const;
 
   std::size_t room = 0;  // largest array to try after one did not fit; 0: any
 
@@ -96,38 +97,38 @@ class Campaign {
  private:
   Status read_runs();
   void note_ended(const std::vector<std::string>& stamps);
-  void read_run(RunView& view, const fs::path& folder);
-  void damage(RunView& view, const Errors& errors);
+  void read_run(FollowedRun& view, const fs::path& folder);
+  void damage(FollowedRun& view, const Errors& errors);
   Status look_again();
   Status resolve_unanswered();
   Status resolve(std::size_t submission);
   std::optional<std::string> job_by_attempts(const record::Submission& submission) const;
 
   record::JobFacts poll(bool& answered);
-  const record::JobFact* fact_of(const RunView& view, int phase,
+  const record::JobFact* fact_of(const FollowedRun& view, int phase,
                                  const record::JobFacts& facts) const;
-  void judge(RunView& view, const record::JobFacts& facts);
-  record::Verdict under_orders(const RunView& view, record::Verdict verdict) const;
-  record::Verdict judge_phase(RunView& view, int phase, const record::JobFacts& facts);
-  void read_attempts(RunView& view);
-  std::optional<record::Progress> read_progress(RunView& view);
-  fs::path attempt_folder(const RunView& view, const record::Attempt& attempt) const;
-  void settle(RunView& view);
-  bool is_certain(RunView& view);
-  void merge_orders(RunView& view);
-  void note_recovery(RunView& view);
-  void read_marks(RunView& view);
+  void judge(FollowedRun& view, const record::JobFacts& facts);
+  record::StateVerdict under_orders(const FollowedRun& view, record::StateVerdict verdict) const;
+  record::StateVerdict judge_phase(FollowedRun& view, int phase, const record::JobFacts& facts);
+  void read_attempts(FollowedRun& view);
+  std::optional<record::TrainingProgress> read_progress(FollowedRun& view);
+  fs::path attempt_folder(const FollowedRun& view, const record::Attempt& attempt) const;
+  void settle(FollowedRun& view);
+  bool is_certain(FollowedRun& view);
+  void merge_orders(FollowedRun& view);
+  void note_recovery(FollowedRun& view);
+  void read_marks(FollowedRun& view);
   void look_at_ledger();
   Status note_states();  // writes state.json of the runs in unnoted_
   double file_system_now();
 
   fs::path folder_;
-  World world_;
-  Options options_;
+  FollowEnvironment world_;
+  FollowLimits options_;
   plan::Experiment experiment_;
-  store::Index index_;
+  store::StoreIndex index_;
   Ledger ledger_;
-  std::vector<RunView> runs_;
+  std::vector<FollowedRun> runs_;
   std::map<std::string, std::size_t> place_;  // index of a run by id
   std::set<std::size_t> unnoted_;             // runs whose changed state is not written yet
   std::set<std::string> silent_;              // executors that did not answer the last poll

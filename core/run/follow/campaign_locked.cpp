@@ -8,7 +8,7 @@
 
 namespace orch::follow {
 
-using record::State;
+using record::RunState;
 
 Result<bool> Campaign::begin(FileLock::Wait wait) {
   if (!options_.trust)
@@ -85,7 +85,7 @@ std::optional<std::string> Campaign::job_by_attempts(const record::Submission& s
   return std::nullopt;
 }
 
-launch::Executor* Campaign::executor_of(const RunView& view) const {
+launch::Executor* Campaign::executor_of(const FollowedRun& view) const {
   return view.phases > 0 ? world_.slurm : world_.local;
 }
 
@@ -103,10 +103,10 @@ Status Campaign::cancel(const std::vector<std::size_t>& which) {
   std::vector<Ledger::Entry> entries;
   for (const auto run : which) {
     auto& view = runs_[run];
-    if (view.record.state == State::finished) continue;
+    if (view.record.state == RunState::finished) continue;
     view.cancel_asked = true;
     if (ledger_.of(view.record.id).empty()) {
-      view.take(record::Verdict{State::cancelled, record::Failure::none, "orch cancel"});
+      view.take(record::StateVerdict{RunState::cancelled, record::Failure::none, "orch cancel"});
       view.settled = true;
     }
     unnoted_.insert(run);
@@ -170,7 +170,7 @@ Status Campaign::ask_to_stop(const std::vector<std::size_t>& which) {
 Status Campaign::forget_failures(const std::vector<std::size_t>& which) {
   for (const auto run : which) {
     auto& view = runs_[run];
-    if (view.record.state == State::finished) continue;
+    if (view.record.state == RunState::finished) continue;
     read_attempts(view);
     const auto tries = static_cast<int>(ledger_.of(view.record.id).size());
     view.forget();

@@ -22,11 +22,11 @@ Result<std::string> sum_of(const fs::path& file, const std::string* before, bool
 
 }  // namespace
 
-Result<record::Sums> examine(const fs::path& run_folder, const std::string& script,
-                             const record::Sums* before, bool trust) {
+Result<record::ScriptSums> examine(const fs::path& run_folder, const std::string& script,
+                                   const record::ScriptSums* before, bool trust) {
   if (!trust)
     if (auto status = store::check_ours(run_folder); !status) return status.error();
-  record::Sums out;
+  record::ScriptSums out;
   auto sum = sum_of(run_folder / script, before ? &before->script : nullptr, trust);
   if (!sum) return sum.error();
   out.script = std::move(*sum);

@@ -10,7 +10,7 @@ namespace orch::follow {
 // Checksums of the files that an executor runs from a run's folder: its script, and `start` if
 // there is one. Unless trusted, the folder and both files must be owned by us and unchanged since
 // `before` (null: never submitted).
-Result<record::Sums> examine(const fs::path& run_folder, const std::string& script,
-                             const record::Sums* before, bool trust);
+Result<record::ScriptSums> examine(const fs::path& run_folder, const std::string& script,
+                                   const record::ScriptSums* before, bool trust);
 
 }  // namespace orch::follow

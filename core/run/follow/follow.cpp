@@ -10,7 +10,7 @@
 namespace orch::follow {
 namespace {
 
-using record::State;
+using record::RunState;
 
 // A hash of what a look saw, to detect changes in the next one.
 std::size_t digest(const Campaign& campaign) {
@@ -30,11 +30,11 @@ std::size_t count_open(const Campaign& campaign) {
 void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   for (const auto run : due) {
     const auto& view = campaign.runs()[run];
-    if (view.record.state == State::failed)
+    if (view.record.state == RunState::failed)
       campaign.world().say(fmt::format(
           "{}: {} ({}); try {} of {}", view.record.id, name(view.record.failure),
           view.record.reason, tries(view, campaign.ledger()) + 1, campaign.options().retries + 1));
-    if (view.record.state == State::stopped)
+    if (view.record.state == RunState::stopped)
       campaign.world().say(
           fmt::format("{}: continues after: {}", view.record.id, view.record.reason));
   }
@@ -45,7 +45,7 @@ Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
   std::vector<std::size_t> hung;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
     const auto& view = campaign.runs()[i];
-    if (view.record.state == State::running && view.job &&
+    if (view.record.state == RunState::running && view.job &&
         view.record.failure == record::Failure::hang && !cancelled.contains(view.job->job))
       hung.push_back(i);
   }
@@ -71,7 +71,7 @@ std::vector<std::size_t> due_of(const Campaign& campaign, const std::set<std::st
 }  // namespace
 
 Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::string>& only,
-                Handed& handed) {
+                SubmitResult& handed) {
   const auto began = campaign.begin(wait);
   if (!began) return began.error();
   if (!*began) return {};  // another orch does it
@@ -103,12 +103,12 @@ bool doubts_are_old(const Campaign& campaign, double& since) {
 }
 
 // The polling interval: runs on this machine alone put no load on a scheduler.
-Pace::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
+PollInterval::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
   const auto& all = campaign.ledger().all();
   const bool here = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& entry) {
     return entry.submission.executor == "local";
   });
-  return here ? Pace::Limits{0.2, 2} : options.pace;
+  return here ? PollInterval::Limits{0.2, 2} : options.pace;
 }
 
 // Waits until the next poll; meanwhile it reads the trainers' files more often, which puts no load
@@ -128,7 +128,7 @@ void wait_and_look(Campaign& campaign, const FollowOptions& options, double seco
 
 bool follow(Campaign& campaign, const FollowOptions& options) {
   const auto& world = campaign.world();
-  Pace pace(options.pace);
+  PollInterval pace(options.pace);
   bool silent = false;
   std::set<std::string> cancelled;  // hanging jobs that were cancelled
   std::size_t seen = 0;
@@ -148,7 +148,7 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
     const auto due = [&] { return options.carry_on ? due_of(campaign, options.only) : kNone; };
     const bool doubtful = options.carry_on && doubts_are_old(campaign, doubtful_since);
     if (began >= submit_at && !silent && (doubtful || !due().empty())) {
-      Handed handed;
+      SubmitResult handed;
       const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
       campaign.note_trouble(status.error());
       stuck = !status && handed.unsafe == 0;  // unsafe runs are not due any more

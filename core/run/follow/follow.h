@@ -11,7 +11,7 @@
 namespace orch::follow {
 
 struct FollowOptions {
-  Pace::Limits pace;
+  PollInterval::Limits pace;
   bool carry_on = true;        // submit what is due: retries, continuations, leftovers
   std::set<std::string> only;  // restricted to these runs; empty: all
   std::function<void(const Campaign&)> drawn;  // called after each look
@@ -24,6 +24,6 @@ bool follow(Campaign& campaign, const FollowOptions& options);
 // Submits what is due (of these runs; none: of all), if no other orch is doing so and the budget
 // allows it. Reports what it did.
 Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::string>& only,
-                Handed& handed);
+                SubmitResult& handed);
 
 }  // namespace orch::follow

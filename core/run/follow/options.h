@@ -11,7 +11,7 @@
 
 namespace orch::follow {
 
-struct Options {
+struct FollowLimits {
   int retries = 3;                // for a run with a transient failure
   int at_a_time = 0;              // array tasks that may run at once; 0: all
   double patience_seconds = 600;  // how long to wait for a controller that does not answer
@@ -23,17 +23,17 @@ struct Options {
 };
 
 // The outside world; the pointed-to objects are not owned.
-struct World {
+struct FollowEnvironment {
   launch::Executor* slurm = nullptr;  // null: not available here
   launch::Executor* local = nullptr;
   Clock* clock = nullptr;
   std::function<void(const std::string&)> say;  // prints a line
   std::function<bool()> interrupted;            // true if the user pressed Ctrl-C
   // Reads the progress from an attempt's log, where its trainer writes no events. May be empty.
-  std::function<std::optional<record::Progress>(const fs::path& attempt_folder, double now)>
+  std::function<std::optional<record::TrainingProgress>(const fs::path& attempt_folder, double now)>
       log_progress;
   // Finds why an attempt failed. May be empty.
-  std::function<record::Confession(const fs::path& attempt_folder)> confession;
+  std::function<record::FailureReport(const fs::path& attempt_folder)> confession;
 
   launch::Executor* executor(std::string_view name) const {
     return name == "slurm" ? slurm : name == "local" ? local : nullptr;

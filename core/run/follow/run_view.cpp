@@ -5,15 +5,15 @@
 namespace orch::follow {
 
 using record::Failure;
-using record::State;
+using record::RunState;
 
-bool is_open(const RunView& view) {
+bool is_open(const FollowedRun& view) {
   const auto state = view.record.state;
-  return state == State::pending || state == State::running ||
+  return state == RunState::pending || state == RunState::running ||
          ((is_final(state) || !view.heard) && !view.settled && view.damage.empty());
 }
 
-int tries(const RunView& view, const Ledger& ledger) {
+int tries(const FollowedRun& view, const Ledger& ledger) {
   const auto& entries = ledger.of(view.record.id);
   int count = 0;
   for (auto i = static_cast<std::size_t>(view.retries_from); i < entries.size(); ++i) {
@@ -32,21 +32,21 @@ int tries(const RunView& view, const Ledger& ledger) {
 namespace {
 
 // After a time limit, another try can get further only if something was saved.
-bool may_succeed(const RunView& view) {
+bool may_succeed(const FollowedRun& view) {
   const auto failure = view.record.failure;
   return record::is_transient(failure) || (failure == Failure::timeout && view.has_checkpoint);
 }
 
 }  // namespace
 
-bool is_due(const RunView& view, const Ledger& ledger, const Options& options) {
+bool is_due(const FollowedRun& view, const Ledger& ledger, const FollowLimits& options) {
   if (view.cancel_asked || view.stop_file || !view.damage.empty()) return false;
   switch (view.record.state) {
-    case State::planned:
+    case RunState::planned:
       return view.wanted;
-    case State::stopped:
+    case RunState::stopped:
       return (view.heard || view.settled) && tries(view, ledger) <= options.retries;
-    case State::failed:
+    case RunState::failed:
       if (!view.settled) return false;
       return may_succeed(view) && tries(view, ledger) <= options.retries;
     default:
@@ -57,19 +57,19 @@ bool is_due(const RunView& view, const Ledger& ledger, const Options& options) {
 namespace {
 
 // Clocks of hosts differ: never negative.
-double seconds_of(const RunView& view, const record::Attempt& attempt, double now) {
-  const bool runs = view.record.state == State::running && &attempt == &view.attempts.back();
+double seconds_of(const FollowedRun& view, const record::Attempt& attempt, double now) {
+  const bool runs = view.record.state == RunState::running && &attempt == &view.attempts.back();
   const double end = attempt.end > 0 ? attempt.end : runs ? now : attempt.seen;
   return attempt.start > 0 ? std::max(0.0, end - attempt.start) : 0;
 }
 
 }  // namespace
 
-double elapsed(const RunView& view, double now) {
+double elapsed(const FollowedRun& view, double now) {
   return view.attempts.empty() ? 0 : seconds_of(view, view.attempts.back(), now);
 }
 
-double gpu_hours_used(const RunView& view, double now) {
+double gpu_hours_used(const FollowedRun& view, double now) {
   double hours = 0;
   for (const auto& attempt : view.attempts) {
     const auto gpus = attempt.gpus > 0 ? attempt.gpus : view.gpus();

@@ -10,7 +10,7 @@
 namespace orch::follow {
 
 // The present state of a run.
-struct RunView : record::LiveRun {
+struct FollowedRun : record::LiveRun {
   std::vector<record::Attempt> attempts;
   int phase = 1;                       // the phase that the verdict is about
   std::optional<record::JobFact> job;  // as last polled
@@ -25,19 +25,19 @@ struct RunView : record::LiveRun {
 };
 
 // True if it waits, runs, or its end is not yet certain.
-bool is_open(const RunView& view);
+bool is_open(const FollowedRun& view);
 
 // The number of submissions of the current phase that saved nothing, since a user last ran "retry".
-int tries(const RunView& view, const Ledger& ledger);
+int tries(const FollowedRun& view, const Ledger& ledger);
 
 // True if it should be submitted now: it is wanted and was never submitted, stopped before its end,
 // or failed for a transient reason with tries left.
-bool is_due(const RunView& view, const Ledger& ledger, const Options& options);
+bool is_due(const FollowedRun& view, const Ledger& ledger, const FollowLimits& options);
 
 // Seconds of the last attempt, up to now if it runs.
-double elapsed(const RunView& view, double now);
+double elapsed(const FollowedRun& view, double now);
 
 // GPU-hours of all attempts; an attempt without a recorded end counts up to its last sign of life.
-double gpu_hours_used(const RunView& view, double now);
+double gpu_hours_used(const FollowedRun& view, double now);
 
 }  // namespace orch::follow

@@ -41,8 +41,8 @@ std::vector<std::string> bad_nodes(const fs::path& run_folder) {
 
 }  // namespace
 
-std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit) {
-  std::vector<Turn> turns(sizes.size());
+std::vector<TaskLimit> deal_turns(const std::vector<std::size_t>& sizes, int limit) {
+  std::vector<TaskLimit> turns(sizes.size());
   const auto lanes = static_cast<std::size_t>(limit);
   for (std::size_t i = 0; i < sizes.size(); ++i) turns[i].lane = i % lanes;
   // The remaining lanes go, one by one, to the submission with the most tasks per lane.
@@ -69,7 +69,7 @@ std::string Submitter::script_name(std::size_t run, int phase) const {
 }
 
 // A refused submission never ran, and the run may have been planned again since.
-const record::Sums* Submitter::sums_before(const std::string& run, int phase) const {
+const record::ScriptSums* Submitter::sums_before(const std::string& run, int phase) const {
   const auto& entries = campaign_.ledger().of(run);
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto& submission = campaign_.ledger().at(*entry).submission;
@@ -189,8 +189,8 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
 }
 
 // Only the last phase of a ramp-up counts: the others come before it.
-Submitter::UnderWay Submitter::under_way() const {
-  UnderWay out;
+Submitter::ActiveJobs Submitter::under_way() const {
+  ActiveJobs out;
   const auto& ledger = campaign_.ledger();
   for (const auto& run : campaign_.runs()) {
     auto entry = ledger.last(run.record.id, std::max(1, run.phases));
@@ -202,7 +202,7 @@ Submitter::UnderWay Submitter::under_way() const {
     out.jobs.insert(submission.job);
     out.tasks.push_back(submission.array ? fmt::format("{}_{}", submission.job, entry->task)
                                          : submission.job);
-    out.all_run = out.all_run && run.record.state == record::State::running;
+    out.all_run = out.all_run && run.record.state == record::RunState::running;
   }
   return out;
 }
@@ -283,7 +283,7 @@ Status Submitter::submit_phases(Group group) {
 }
 
 // Later phases wait for a job that will not succeed.
-void Submitter::cancel_later_phases(const RunView& view) {
+void Submitter::cancel_later_phases(const FollowedRun& view) {
   std::vector<Ledger::Entry> later;
   for (const auto& entry : campaign_.ledger().of(view.record.id)) {
     const auto& submission = campaign_.ledger().at(entry).submission;
@@ -292,8 +292,8 @@ void Submitter::cancel_later_phases(const RunView& view) {
   (void)campaign_.cancel_jobs(later);
 }
 
-launch::Request Submitter::request(const Group& group, const fs::path& at) const {
-  launch::Request out;
+launch::SubmitRequest Submitter::request(const Group& group, const fs::path& at) const {
+  launch::SubmitRequest out;
   out.folder = at;
   out.after = group.after_job;
   out.exclude = group.exclude;
@@ -335,7 +335,7 @@ Result<std::size_t> Submitter::write(const Group& group) {
   return campaign_.ledger().all().size() - 1;
 }
 
-Result<launch::Submitted::Reply> Submitter::hand_over(const Group& group) {
+Result<launch::SubmitOutcome::Reply> Submitter::hand_over(const Group& group) {
   const auto& world = campaign_.world();
   auto* executor = campaign_.executor_of(view(group));
   Backoff backoff(*world.clock, campaign_.options().patience_seconds);
@@ -355,8 +355,8 @@ Result<launch::Submitted::Reply> Submitter::hand_over(const Group& group) {
   }
 }
 
-Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Group& group,
-                                                   launch::Submitted answer) {
+Result<launch::SubmitOutcome::Reply> Submitter::settle(std::size_t place, const Group& group,
+                                                       launch::SubmitOutcome answer) {
   auto& ledger = campaign_.ledger();
   const auto& world = campaign_.world();
   if (answer.reply == Reply::unclear) {

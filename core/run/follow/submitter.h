@@ -13,7 +13,7 @@ namespace orch::follow {
 
 // The number of tasks of a submission that may run at once, and its lane: in a lane a submission
 // begins when the previous one has ended.
-struct Turn {
+struct TaskLimit {
   int at_a_time = 1;
   std::size_t lane = 0;
 };
@@ -21,10 +21,10 @@ struct Turn {
 // Distributes a limit (1 or more) over submissions with these numbers of tasks so that they keep it
 // together: each has a share by its size and a lane of its own, or, if there are more submissions
 // than the limit, one task at a time in one of `limit` lanes.
-std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit);
+std::vector<TaskLimit> deal_turns(const std::vector<std::size_t>& sizes, int limit);
 
 // The result of submitting runs.
-struct Handed {
+struct SubmitResult {
   std::size_t runs = 0;     // that were accepted
   std::size_t jobs = 0;     // number of jobs or arrays
   std::size_t waiting = 0;  // runs for which there is no room now; they stay due
@@ -50,7 +50,7 @@ class Submitter {
   // The number of jobs that these runs would be.
   Result<std::size_t> count_jobs(const std::vector<std::size_t>& runs);
 
-  const Handed& handed() const { return handed_; }
+  const SubmitResult& handed() const { return handed_; }
 
  private:
   // Runs that are submitted together.
@@ -59,37 +59,37 @@ class Submitter {
     std::string header;                // of the array's script
     std::vector<std::string> exclude;  // nodes
     int phase = 1;
-    std::string after;         // submission of the previous phase
-    std::string after_job;     // and its job, if it has not ended
-    std::optional<Turn> turn;  // set if the campaign limits how many run at once
+    std::string after;              // submission of the previous phase
+    std::string after_job;          // and its job, if it has not ended
+    std::optional<TaskLimit> turn;  // set if the campaign limits how many run at once
   };
   // The campaign's jobs that SLURM has.
-  struct UnderWay {
+  struct ActiveJobs {
     std::vector<std::string> tasks;  // "4711", or "4711_3" of an array
     std::set<std::string> jobs;      // ids of the jobs or arrays
     bool all_run = true;             // true if none of them waits
   };
-  using Reply = launch::Submitted::Reply;
+  using Reply = launch::SubmitOutcome::Reply;
 
   Errors examine(std::vector<std::size_t>& runs);
-  const record::Sums* sums_before(const std::string& run, int phase) const;
+  const record::ScriptSums* sums_before(const std::string& run, int phase) const;
   std::string script_name(std::size_t run, int phase) const;
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
-  launch::Request request(const Group& group, const fs::path& folder) const;
+  launch::SubmitRequest request(const Group& group, const fs::path& folder) const;
   void take_turns(std::vector<Group>& groups);
-  UnderWay under_way() const;
+  ActiveJobs under_way() const;
   Status submit_array(Group group);
   Status submit_phases(Group group);
-  void cancel_later_phases(const RunView& view);
+  void cancel_later_phases(const FollowedRun& view);
   Result<Reply> hand_over(const Group& group);
   Result<std::size_t> write(const Group& group);
-  Result<Reply> settle(std::size_t submission, const Group& group, launch::Submitted answer);
-  const RunView& view(const Group& group) const { return campaign_.runs()[group.runs.front()]; }
+  Result<Reply> settle(std::size_t submission, const Group& group, launch::SubmitOutcome answer);
+  const FollowedRun& view(const Group& group) const { return campaign_.runs()[group.runs.front()]; }
   fs::path folder(std::size_t run) const;
 
   Campaign& campaign_;
-  Handed handed_;
-  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // filled by examine()
+  SubmitResult handed_;
+  std::map<std::pair<std::size_t, int>, record::ScriptSums> sums_;  // filled by examine()
   std::vector<std::string>
       lanes_;        // by lane: jobs that must end before the next one, separated by ':'
   int unclear_ = 0;  // consecutive unclear answers

@@ -12,7 +12,7 @@
 namespace orch::launch {
 
 // A request to an executor, besides the submission itself.
-struct Request {
+struct SubmitRequest {
   const record::Submission* submission = nullptr;
   fs::path folder;       // the submission's folder, to which the answer is written
   fs::path script;       // absolute
@@ -26,7 +26,7 @@ struct Request {
   std::string after_any;  // job ids that must have ended first, separated by ':'; empty: none
 };
 
-struct Submitted {
+struct SubmitOutcome {
   enum class Reply {
     accepted,     // `job` is its id
     refused,      // will never be accepted unchanged: `message` has the reason
@@ -50,9 +50,9 @@ class Executor {
 
   // Checks if the request could ever run; submits nothing. An executor that cannot decide this now
   // returns success.
-  virtual Status test(const Request& request) = 0;
+  virtual Status test(const SubmitRequest& request) = 0;
 
-  virtual Submitted submit(const Request& request) = 0;
+  virtual SubmitOutcome submit(const SubmitRequest& request) = 0;
 
   // The job of a submission whose answer was lost: its id, or nothing if there is no such job. An
   // error if that is unknown now.

@@ -58,21 +58,21 @@ std::map<int, RankReport> read_recordings(const fs::path& folder, double now,
   return reports;
 }
 
-using Place = std::tuple<std::string, std::string, bool>;
+using ProcessPlace = std::tuple<std::string, std::string, bool>;
 
-Place place_of(const RankReport& report) {
+ProcessPlace place_of(const RankReport& report) {
   if (!report.collective || !report.collective->inside()) return {"", "", false};
   return {report.collective->kind, report.collective->group, true};
 }
 
-std::string describe(const Place& place) {
+std::string describe(const ProcessPlace& place) {
   const auto& [kind, group, inside] = place;
   return inside ? fmt::format("in {} of {}", kind, group) : "in none";
 }
 
 // Marks ranks that are in another place than the majority.
 void suspect_strangers(std::vector<RankReport>& ranks) {
-  std::map<Place, std::size_t> count;
+  std::map<ProcessPlace, std::size_t> count;
   std::size_t recorded = 0;
   for (const auto& report : ranks) {
     if (!report.recorded) continue;

@@ -78,14 +78,14 @@ Result<Streams> open_streams(const Command& command) {
 
 // The argument arrays for execve. Boost's own code (1.74) reads the first byte of empty strings,
 // and compares short variables beyond their ends.
-class Words {
+class ArgumentVector {
  public:
-  explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {
+  explicit ArgumentVector(std::vector<std::string> texts) : texts_(std::move(texts)) {
     for (auto& text : texts_) pointers_.push_back(text.data());
     pointers_.push_back(nullptr);
   }
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
+  ArgumentVector(const ArgumentVector&) = delete;
+  ArgumentVector& operator=(const ArgumentVector&) = delete;
   char** get() { return pointers_.data(); }
 
  private:
@@ -126,7 +126,7 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
   // Boost does not report a directory that cannot be entered.
   if (!command.directory.empty() && !fs::is_directory(command.directory, code))
     return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
-  Words words(command.argv), environment(environment_of(command));
+  ArgumentVector words(command.argv), environment(environment_of(command));
   bp::child child(
       bp::exe = boost::filesystem::absolute(program).string(),
       bp::start_dir = command.directory.empty() ? "." : command.directory.string(),

@@ -26,7 +26,7 @@ struct Launch {
   std::vector<Word> argv;     // the script and its arguments, including the experiment's
   std::map<std::string, Word> environment;   // defaults for unset variables
   std::map<std::string, std::string> needs;  // variables that must be set, with their meanings
-  std::vector<File> files;
+  std::vector<DraftContent> files;
   std::vector<Word> version;   // a command that prints the installed version; empty: there is none
   std::string stop_signal;     // TERM or USR1, sent on USR1; empty: cannot be stopped by a signal
   std::string stop_file;       // or a file to create in the attempt's folder

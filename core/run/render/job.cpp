@@ -9,7 +9,7 @@
 namespace orch::render {
 namespace {
 
-void check_words(const plan::Slurm& job, Errors& errors) {
+void check_words(const plan::SlurmSettings& job, Errors& errors) {
   for (const auto& [field, at] : plan::kSlurmWords)
     errors.add(plan::check_sbatch_word(field, job.*at, fmt::format("job.{}", field)));
   for (std::size_t i = 0; i < job.options.size(); ++i)
@@ -17,7 +17,7 @@ void check_words(const plan::Slurm& job, Errors& errors) {
         plan::check_sbatch_word("options", job.options[i], fmt::format("job.options[{}]", i + 1)));
 }
 
-void check_environment(const plan::Slurm& job, Errors& errors) {
+void check_environment(const plan::SlurmSettings& job, Errors& errors) {
   for (const auto& [name, value] : job.environment) {
     const auto place = fmt::format("job.environment.{}", printable(name));
     errors.add(plan::check_environment_name(name, place));
@@ -69,8 +69,8 @@ fs::path template_for(const fs::path& folder, const std::string& cluster, const 
   return folder / "default.sbatch";
 }
 
-Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
-                                     const Context& context) {
+Result<std::vector<DraftContent>> render_job(Template& source, const plan::Run& run,
+                                             const Context& context) {
   Errors errors;
   check_words(run.job, errors);
   check_environment(run.job, errors);
@@ -78,7 +78,7 @@ Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
   if (!errors.empty()) return errors;
 
   const auto phases = plan::phases(run);
-  std::vector<File> scripts;
+  std::vector<DraftContent> scripts;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     auto text = source.render(run, {phases[i], i + 1, phases.size()}, context);
     if (!text) return text.error();
@@ -90,8 +90,8 @@ Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
   return scripts;
 }
 
-Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
-                                       const plan::Run& run, Context context) {
+Result<std::vector<DraftContent>> launch_files(Template& start_template, const Launch& launch,
+                                               const plan::Run& run, Context context) {
   context.launch = &launch;
   auto start = start_template.render(run, {plan::phases(run).back(), 1, 1}, context);
   if (!start) return start.error();
@@ -101,7 +101,7 @@ Result<std::vector<File>> launch_files(Template& start_template, const Launch& l
   return files;
 }
 
-Result<std::vector<File>> Renderer::render(const plan::Run& run, const Context& context) {
+Result<std::vector<DraftContent>> Renderer::render(const plan::Run& run, const Context& context) {
   const auto& cluster = run.cluster->name;
   auto found = compiled_.find(cluster);
   if (found == compiled_.end()) {

@@ -18,21 +18,21 @@ fs::path template_for(const fs::path& folder, const std::string& cluster,
 // order. Each but the first is to be submitted with --dependency=afterok on the previous one.
 // Values that are invalid on an #SBATCH line, and variables that no shell can export, are errors,
 // reported at once.
-Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
-                                     const Context& context);
+Result<std::vector<DraftContent>> render_job(Template& source, const plan::Run& run,
+                                             const Context& context);
 
 // The files of a run that a framework trains, besides job scripts: `start`, which a job calls
 // instead of the trainer, launch.json, the same for programs with the list of differences, and the
 // framework's own files. start_template is templates/frameworks/start.bash.
-Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
-                                       const plan::Run& run, Context context);
+Result<std::vector<DraftContent>> launch_files(Template& start_template, const Launch& launch,
+                                               const plan::Run& run, Context context);
 
 // Renders runs of any cluster; compiles each template once.
 class Renderer {
  public:
   explicit Renderer(fs::path templates) : templates_(std::move(templates)) {}
 
-  Result<std::vector<File>> render(const plan::Run& run, const Context& context);
+  Result<std::vector<DraftContent>> render(const plan::Run& run, const Context& context);
 
  private:
   fs::path templates_;

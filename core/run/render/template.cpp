@@ -98,7 +98,7 @@ int write_value(lua_State* L) {
 // A global would survive from one script to the next, whose result would then depend on their
 // order. The host, whose values are globals too, may define them.
 int refuse_global(lua_State* L) {
-  if (!lua::Budget::of(L).running()) {
+  if (!lua::LuaBudget::of(L).running()) {
     lua_rawset(L, 1);
     return 0;
   }

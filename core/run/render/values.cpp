@@ -19,15 +19,15 @@ constexpr std::int64_t kUsualSignalSeconds = 600;
 constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM stores it in 16 bits
 
 // Fills a new table that becomes a global. Plain Lua calls, because this runs for every script.
-class Table {
+class LuaTable {
  public:
-  Table(lua_State* L, const char* name) : L_(L), name_(name) { lua_createtable(L_, 0, 16); }
-  ~Table() {
+  LuaTable(lua_State* L, const char* name) : L_(L), name_(name) { lua_createtable(L_, 0, 16); }
+  ~LuaTable() {
     lua::report_missing(L_, name_);
     lua_setglobal(L_, name_);
   }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
+  LuaTable(const LuaTable&) = delete;
+  LuaTable& operator=(const LuaTable&) = delete;
 
   void set(const char* key, std::string_view text) {
     lua_pushlstring(L_, text.data(), text.size());
@@ -75,7 +75,7 @@ class Table {
 };
 
 // For programs that count samples, not steps.
-void set_samples(Table& table, const plan::Run& run) {
+void set_samples(LuaTable& table, const plan::Run& run) {
   const auto& training = run.training;
   const auto decay = training.decay_steps > 0 ? training.decay_steps : run.total_steps();
   table.set("samples", run.samples_of(run.total_steps()));
@@ -88,13 +88,13 @@ void set_samples(Table& table, const plan::Run& run) {
 }
 
 // Sets the fields that run.json has in this section.
-void set_fields(Table& table, const plan::Run& run, std::string_view section) {
+void set_fields(LuaTable& table, const plan::Run& run, std::string_view section) {
   for (const auto& field : plan::run_fields())
     if (field.section == section) table.set_value(field.param.name.c_str(), get(run, field));
 }
 
 void set_run(lua_State* L, const plan::Run& run) {
-  Table table(L, "run");
+  LuaTable table(L, "run");
   set_fields(table, run, "");
   table.set("id", run.id);
   table.set("strategy", run.strategy->name);
@@ -108,20 +108,20 @@ void set_run(lua_State* L, const plan::Run& run) {
 }
 
 void set_model(lua_State* L, const plan::Run& run) {
-  Table table(L, "model");
+  LuaTable table(L, "model");
   set_fields(table, run, "model");
   table.set("family", run.model.family);
   table.set("params", run.model.params());
 }
 
 void set_training(lua_State* L, const plan::Training& training) {
-  Table table(L, "training");
+  LuaTable table(L, "training");
   for (const auto& field : plan::training_fields())
     table.set_value(field.param.name.c_str(), get(training, field));
 }
 
 void set_settings(lua_State* L, const plan::Run& run) {
-  Table table(L, "settings");
+  LuaTable table(L, "settings");
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     table.set_value(run.strategy->params[i].name.c_str(), run.settings[i]);
 }
@@ -129,7 +129,7 @@ void set_settings(lua_State* L, const plan::Run& run) {
 void set_phase(lua_State* L, const plan::Run& run, const PhaseContext& context) {
   const auto& phase = context.phase;
   const auto gpus = phase.data_parallel * run.layout.copy();
-  Table table(L, "phase");
+  LuaTable table(L, "phase");
   table.set("index", static_cast<std::int64_t>(context.index));
   table.set("count", static_cast<std::int64_t>(context.count));
   table.set("nodes", phase.nodes);
@@ -143,14 +143,14 @@ void set_phase(lua_State* L, const plan::Run& run, const PhaseContext& context) 
 
 using Environment = std::map<std::string, std::string>;
 
-Environment plain_environment(const plan::Slurm& job) {
+Environment plain_environment(const plan::SlurmSettings& job) {
   auto plain = job.environment;
   for (const auto& name : job.expanded) plain.erase(name);
   return plain;
 }
 
 // Variables whose $NAMES the node expands, quoted for the shell.
-Environment expanding_words(const plan::Slurm& job) {
+Environment expanding_words(const plan::SlurmSettings& job) {
   Environment words;
   for (const auto& name : job.expanded)
     if (const auto held = job.environment.find(name); held != job.environment.end())
@@ -159,7 +159,7 @@ Environment expanding_words(const plan::Slurm& job) {
 }
 
 // For each variable that must be set, the message if it is not.
-Environment complaints(const plan::Slurm& job) {
+Environment complaints(const plan::SlurmSettings& job) {
   Environment out;
   for (const auto& [variable, name] : plan::needed_variables(job)) {
     const auto error = plan::unset_variable(variable, name, "in the job");
@@ -170,7 +170,7 @@ Environment complaints(const plan::Slurm& job) {
 
 void set_job(lua_State* L, const plan::Run& run, const Context& context) {
   const auto& job = run.job;
-  Table table(L, "job");
+  LuaTable table(L, "job");
   set_fields(table, run, "job");
   table.set("signal_seconds", signal_seconds(job, context.step_seconds));
   table.set("spare_nodes", job.spare_nodes.value_or(0));
@@ -193,7 +193,7 @@ void set_launch(lua_State* L, const plan::Run& run, const Launch& launch) {
     if (!run.job.environment.contains(name)) environment[name] = word.shell();
   std::string version;
   for (const auto& word : launch.version) version += " " + word.shell();
-  Table table(L, "launch");
+  LuaTable table(L, "launch");
   table.set("program", shell_words(launch.program));
   table.set("argv", shell_words(launch.argv));
   table.set("version", shell_words(launch.version));
@@ -205,7 +205,7 @@ void set_launch(lua_State* L, const plan::Run& run, const Launch& launch) {
 }
 
 void set_orch(lua_State* L, const Context& context) {
-  Table table(L, "orch");
+  LuaTable table(L, "orch");
   table.set("trainers", context.trainers);
   table.set("version", context.version);
 }
@@ -225,7 +225,7 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
   if (context.launch) set_launch(L, run, *context.launch);
 }
 
-std::int64_t signal_seconds(const plan::Slurm& job, double step_seconds) {
+std::int64_t signal_seconds(const plan::SlurmSettings& job, double step_seconds) {
   const bool given = job.signal_seconds > 0;
   const auto steps = static_cast<std::int64_t>(std::ceil(std::min(2 * step_seconds, 1e6)));
   const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;

@@ -24,14 +24,14 @@ int parse_number(const std::string& name) {
   return name.starts_with('0') ? 0 : number_from<int>(name).value_or(0);
 }
 
-double read_time(Fields& fields, const char* key) {
+double read_time(JsonFields& fields, const char* key) {
   if (!fields.has(key)) return 0;
   const auto time = parse_moment(fields.text(key));
   if (!time) fields.complain(std::string("'") + key + "' is not a time");
   return time.value_or(0);
 }
 
-void read_status(Fields& fields, Attempt& attempt) {
+void read_status(JsonFields& fields, Attempt& attempt) {
   attempt.state = fields.text("state");
   if (std::find(kStates.begin(), kStates.end(), attempt.state) == kStates.end())
     fields.complain("'state' is invalid");
@@ -82,7 +82,7 @@ Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from)
     attempt.state = "running";
     attempt.seen = std::max(written(place / std::to_string(number) / "stdout.log"), written(path));
     if (!*json) continue;
-    Fields fields(**json);
+    JsonFields fields(**json);
     read_status(fields, attempt);
     if (!fields.problem().empty()) return damaged(path, fields.problem(), kAttemptFix);
   }

@@ -17,7 +17,7 @@
 namespace orch::store {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::string_view kHead = "{\"orch_index\":7}";  // with its version
 
@@ -26,12 +26,12 @@ fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 constexpr std::array kTexts{"strategy", "cluster"};
 constexpr std::array kCounts{"gpus", "nodes", "accumulate"};
 
-std::string line_of(const Index::Row& row) {
+std::string line_of(const StoreIndex::Row& row) {
   const auto& record = row.record;
-  Json json{{"experiment", record.source}, {"id", record.id},
-            {"variant", row.variant},      {"steps", record.measured.steps_planned},
-            {"phases", row.phases},        {"state", Json::parse(state_json(row))},
-            {"stamp", row.stamp}};
+  SortedJson json{{"experiment", record.source}, {"id", record.id},
+                  {"variant", row.variant},      {"steps", record.measured.steps_planned},
+                  {"phases", row.phases},        {"state", SortedJson::parse(state_json(row))},
+                  {"stamp", row.stamp}};
   for (const auto* name : kTexts) json[name] = record.field_text(name);
   for (const auto* name : kCounts) json[name] = record.whole(name).value_or(0);
   if (record.estimated) {
@@ -39,11 +39,11 @@ std::string line_of(const Index::Row& row) {
     for (const auto& [name, member] : plan::kEstimateNumbers)
       json["estimated"][name] = (*record.estimated).*member;
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
-Index::Row read_row(Fields& fields) {
-  Index::Row row;
+StoreIndex::Row read_row(JsonFields& fields) {
+  StoreIndex::Row row;
   auto& record = row.record;
   record.source = fields.text("experiment");
   record.id = fields.text("id");
@@ -66,7 +66,7 @@ Index::Row read_row(Fields& fields) {
 constexpr std::string_view kExperiment = "\"experiment\":";
 std::string mark_of(const std::string& experiment) {
   return std::string(kExperiment) +
-         Json(experiment).dump(-1, ' ', false, Json::error_handler_t::replace);
+         SortedJson(experiment).dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 // Visits the lines of all experiments; none for an index of another version. One line at a time:
@@ -88,10 +88,10 @@ Status each_line(const fs::path& root, const std::function<void(std::string_view
 }
 
 // Nothing if the line is not a valid row.
-std::optional<Index::Row> parse_row(std::string_view line) {
+std::optional<StoreIndex::Row> parse_row(std::string_view line) {
   const auto json = parse_json(line);
   if (!json.is_object()) return std::nullopt;
-  Fields fields(json);
+  JsonFields fields(json);
   auto row = read_row(fields);
   return fields.problem().empty() ? std::optional(std::move(row)) : std::nullopt;
 }
@@ -122,17 +122,17 @@ class Draft {
   DraftFile file_;
 };
 
-Result<Index::Row> row_of(const fs::path& folder) {
+Result<StoreIndex::Row> row_of(const fs::path& folder) {
   auto stamp = stamp_of(folder);
   auto run = read_live_run(folder);
   if (!run) return run.error();
   if (auto status = read_state(folder, *run); !status) return status.error();
-  return Index::Row{std::move(*run), std::move(stamp)};
+  return StoreIndex::Row{std::move(*run), std::move(stamp)};
 }
 
 }  // namespace
 
-std::deque<Index::Row> Index::rows(const std::string& experiment) {
+std::deque<StoreIndex::Row> StoreIndex::rows(const std::string& experiment) {
   std::deque<Row> rows;
   const auto mark = mark_of(experiment);
   const auto status = each_line(root_, [&](std::string_view line) {
@@ -147,7 +147,7 @@ std::deque<Index::Row> Index::rows(const std::string& experiment) {
 }
 
 // Lines of other experiments stay as they are.
-Status Index::put(const std::string& experiment, const std::vector<Row>& rows) const {
+Status StoreIndex::put(const std::string& experiment, const std::vector<Row>& rows) const {
   auto draft = Draft::create(root_);
   if (!draft) return draft.error();
   const auto mark = mark_of(experiment);

@@ -14,13 +14,13 @@ namespace orch::store {
 // not open thousands of files. Only a cache: a row is valid as long as the run's state.json is the
 // file that it was made from. It is written as a whole, and among several processes the last writer
 // wins: entries that get lost are added again.
-class Index {
+class StoreIndex {
  public:
   struct Row : record::LiveRun {
     std::string stamp;  // of its state.json, by stamp_of()
   };
 
-  explicit Index(const fs::path& root) : root_(root) {}
+  explicit StoreIndex(const fs::path& root) : root_(root) {}
 
   // The rows of an experiment. Damaged rows, and an index of another version, are ignored.
   std::deque<Row> rows(const std::string& experiment);

@@ -11,7 +11,7 @@ Status read_provenance(const fs::path& run_folder, record::Origin& into) {
   const auto json = read_json(path, {.fix = fix});
   if (!json) return json.error();
   if (!*json) return {};
-  Fields fields(**json);
+  JsonFields fields(**json);
   auto found = into;
   found.experiment_file = fields.text("experiment_file");
   found.cluster_file = fields.text("cluster_file");

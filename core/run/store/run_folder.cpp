@@ -63,7 +63,7 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
   const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
   if (!estimate_json) return estimate_json.error();
   if (*estimate_json) {
-    Fields fields(**estimate_json);
+    JsonFields fields(**estimate_json);
     out.variant += fields.text_or("variant", "");
     auto& estimate = out.record.estimated.emplace(plan::parse_estimate(fields));
     if (!fields.problem().empty()) return damaged(estimate_path, fields.problem(), kPlanAgain);
@@ -79,7 +79,7 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
 namespace {
 
 // Parallel to {"quantity", "value", "below", "above", "where"}.
-std::vector<plan::Expectation> read_expected(Fields& fields) {
+std::vector<plan::Expectation> read_expected(JsonFields& fields) {
   std::vector<plan::Expectation> out;
   if (!fields.has("expect")) return out;
   auto list = fields.object("expect");
@@ -115,7 +115,7 @@ Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experime
   const auto json = read_json(path, {.fix = fix});
   if (!json) return json.error();
   if (!*json) return std::optional<plan::Experiment>();
-  Fields fields(**json);
+  JsonFields fields(**json);
   plan::Experiment out;
   out.name = fields.text("name");
   out.file = fields.text("file");

@@ -12,7 +12,7 @@
 #include "core/record/live_run.h"
 
 namespace orch {
-class Fields;
+class JsonFields;
 }
 
 namespace orch::store {
@@ -30,7 +30,7 @@ Status read_state(const fs::path& run_folder, record::LiveRun& run);
 // The content of state.json as text, and read from fields (also for a line of the index); problems
 // are added to the fields'.
 std::string state_json(const record::LiveRun& run);
-void parse_state(Fields& fields, record::LiveRun& run);
+void parse_state(JsonFields& fields, record::LiveRun& run);
 
 // Writes state.json for many runs of an experiment at once: one wait for the disk instead of one
 // each. After an error some are written.

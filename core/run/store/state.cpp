@@ -38,7 +38,7 @@ void write(JsonWriter& to, const Measurement& measured) {
   to.end();
 }
 
-Measurement read_progress(Fields& fields) {
+Measurement read_progress(JsonFields& fields) {
   Measurement out;
   const auto known = [&](const char* key) -> std::optional<double> {
     const double number = fields.has(key) ? fields.number(key) : 0;
@@ -57,13 +57,13 @@ Measurement read_progress(Fields& fields) {
 
 }  // namespace
 
-void parse_state(Fields& fields, LiveRun& run) {
+void parse_state(JsonFields& fields, LiveRun& run) {
   const auto state = record::parse_state(fields.text("state"));
   const auto failure = record::parse_failure(fields.text("failure"));
   if (!state) fields.complain("'state' is invalid");
   if (!failure) fields.complain("'failure' is invalid");
-  run.take(record::Verdict{state.value_or(record::State::planned),
-                           failure.value_or(record::Failure::none), fields.text("reason")});
+  run.take(record::StateVerdict{state.value_or(record::RunState::planned),
+                                failure.value_or(record::Failure::none), fields.text("reason")});
   run.cancel_asked = fields.flag("cancel_asked");
   if (fields.has("cancelled_hang")) {
     auto hang = fields.object("cancelled_hang");
@@ -89,7 +89,7 @@ Status read_state(const fs::path& run_folder, LiveRun& run) {
   const auto json = read_json(path, {.fix = kStateFix});
   if (!json) return json.error();
   if (!*json) return {};
-  Fields fields(**json);
+  JsonFields fields(**json);
   auto found = run;
   parse_state(fields, found);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), kStateFix);

@@ -19,21 +19,21 @@ constexpr const char* kProvenance = "provenance.json";
 
 constexpr std::size_t kBatch = 512;  // folders per sync, because each sync waits for the disk
 
-using Ids = std::set<std::string>;
+using RunIds = std::set<std::string>;
 
 // Runs that were submitted: an executor reads their scripts when a job starts, not when it is
 // submitted.
-Result<Ids> submitted_runs(const fs::path& experiment_folder) {
+Result<RunIds> submitted_runs(const fs::path& experiment_folder) {
   const auto submissions = read_submissions(experiment_folder);
   if (!submissions) return submissions.error();
-  Ids ids;
+  RunIds ids;
   for (const auto& opened : *submissions)
     if (opened.submission.refused.empty())
       ids.insert(opened.submission.runs.begin(), opened.submission.runs.end());
   return ids;
 }
 
-bool was_started(const fs::path& folder, const Ids& submitted) {
+bool was_started(const fs::path& folder, const RunIds& submitted) {
   return submitted.contains(folder.filename().string()) || is_there(folder / "attempts") ||
          is_there(folder / "state.json");
 }
@@ -53,7 +53,7 @@ Status check_run_json(const fs::path& file) {
 }
 
 // For an existing run: updates scripts and estimate unless it was started.
-Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
+Result<bool> refresh(const fs::path& place, const NewRunFolder& folder, const RunIds& submitted) {
   bool changed = false;
   if (auto status = check_run_json(place / "run.json"); !status) return status.error();
   if (was_started(place, submitted)) return changed;
@@ -104,13 +104,13 @@ std::size_t count_others(const fs::path& parent, const std::set<std::string>& pl
 
 }  // namespace
 
-fs::path Store::folder(const std::string& experiment, const std::string& id) const {
+fs::path RunStore::folder(const std::string& experiment, const std::string& id) const {
   return root_ / experiment / id;
 }
 
-Result<Written> Store::write(const std::string& experiment, std::size_t count,
-                             const std::function<Result<Folder>(std::size_t)>& make,
-                             const std::function<bool()>& interrupted) {
+Result<WriteCounts> RunStore::write(const std::string& experiment, std::size_t count,
+                                    const std::function<Result<NewRunFolder>(std::size_t)>& make,
+                                    const std::function<bool()>& interrupted) {
   const auto parent = root_ / experiment;
   const NewFolders made(parent);
   std::error_code code;
@@ -120,7 +120,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   const auto submitted = submitted_runs(parent);
   if (!submitted) return submitted.error();
 
-  Written written;
+  WriteCounts written;
   std::vector<DraftFolder> drafts;
   std::set<std::string> planned;
   for (std::size_t i = 0; i < count && !(written.interrupted = interrupted()); ++i) {
@@ -146,7 +146,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   return written;
 }
 
-Result<fs::path> Store::find(const std::string& id) const {
+Result<fs::path> RunStore::find(const std::string& id) const {
   std::vector<fs::path> matches;
   std::vector<std::string> known;
   std::optional<fs::path> exact;

@@ -21,29 +21,29 @@ constexpr std::size_t kLargest = std::size_t{64} << 20;  // for a hundred thousa
 constexpr std::size_t kLongestAnswer = 4096;
 constexpr std::size_t kDigits = 16;
 
-struct Entry {
+struct SubmissionLine {
   std::uint64_t number;
   std::string id;
-  bool operator<(const Entry& other) const {
+  bool operator<(const SubmissionLine& other) const {
     return number != other.number ? number < other.number : id < other.id;
   }
 };
 
 // "0007-9f3c2ab81d04e657"
-std::optional<Entry> parse_id(const std::string& name) {
+std::optional<SubmissionLine> parse_id(const std::string& name) {
   const auto dash = name.find('-');
   if (dash == std::string::npos || name.size() - dash - 1 != kDigits) return std::nullopt;
   if (name.find_first_not_of("0123456789abcdef", dash + 1) != std::string::npos)
     return std::nullopt;
   const auto number = number_from<std::uint64_t>(std::string_view(name).substr(0, dash));
   if (!number || dash > 15) return std::nullopt;
-  return Entry{*number, name};
+  return SubmissionLine{*number, name};
 }
 
-Result<std::vector<Entry>> list(const fs::path& folder) {
+Result<std::vector<SubmissionLine>> list(const fs::path& folder) {
   const auto found = entries_if_there(folder);
   if (!found) return found.error();
-  std::vector<Entry> entries;
+  std::vector<SubmissionLine> entries;
   for (const auto& entry : *found)
     if (auto parsed = parse_id(entry.filename().string())) entries.push_back(*parsed);
   std::sort(entries.begin(), entries.end());
@@ -76,9 +76,9 @@ bool is_folder_name(const std::string& name) {
          name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
 }
 
-std::vector<record::Sums> read_sums(Fields& fields, std::size_t runs) {
+std::vector<record::ScriptSums> read_sums(JsonFields& fields, std::size_t runs) {
   const auto scripts = fields.texts("script_sums"), starts = fields.texts("start_sums");
-  std::vector<record::Sums> out;
+  std::vector<record::ScriptSums> out;
   if (scripts.size() != starts.size() || (scripts.size() != runs && !scripts.empty()))
     fields.complain("the number of checksums differs from the number of runs");
   else
@@ -86,7 +86,7 @@ std::vector<record::Sums> read_sums(Fields& fields, std::size_t runs) {
   return out;
 }
 
-void check(const record::Submission& submission, const std::string& id, Fields& fields) {
+void check(const record::Submission& submission, const std::string& id, JsonFields& fields) {
   if (submission.id != id) fields.complain("its id is not the name of its folder");
   if (submission.runs.empty()) fields.complain("it has no runs");
   if (!submission.array && submission.runs.size() > 1)
@@ -104,7 +104,7 @@ Result<record::Submission> read_frozen(const fs::path& folder, const std::string
   const auto json = read_json(path, {kLargest, false, fix});
   if (!json) return json.error();
   if (!*json) return damaged(path, "it is missing", fix);
-  Fields fields(**json);
+  JsonFields fields(**json);
   record::Submission out;
   out.id = fields.text("id");
   out.executor = fields.text("executor");
@@ -187,7 +187,7 @@ Result<fs::path> write_submission(const fs::path& experiment_folder, record::Sub
   const auto number = entries->empty() ? 1 : entries->back().number + 1;
   submission.id = fmt::format("{:04}-{:016x}", number, *bits);
 
-  std::vector<File> files{{"submission.json", to_json(submission)}};
+  std::vector<DraftContent> files{{"submission.json", to_json(submission)}};
   if (!script.empty()) files.push_back({"array.sbatch", script});
   auto draft = DraftFolder::create(place / submission.id, files);
   if (!draft) return draft.error();

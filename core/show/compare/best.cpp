@@ -8,8 +8,8 @@ namespace {
 using record::Record;
 
 bool is_misfit(const Record& record) {
-  return record.estimated && record.estimated->fit == plan::Fit::oom && !record.has_measurement() &&
-         record.state != record::State::failed;
+  return record.estimated && record.estimated->fit == plan::MemoryFit::oom &&
+         !record.has_measurement() && record.state != record::RunState::failed;
 }
 
 Cohort fitting(const Cohort& group) {
@@ -21,11 +21,12 @@ Cohort fitting(const Cohort& group) {
 
 struct Candidate {
   const Record* record = nullptr;
-  Value value;
+  ComparedAmount value;
 };
-using Time = std::optional<statistics::Interval> Value::*;  // measured, or estimated
+using Time = std::optional<statistics::Interval> ComparedAmount::*;  // measured, or estimated
 
-std::vector<Candidate> candidates(const Cohort& group, const Sizing& sizing, const char* name) {
+std::vector<Candidate> candidates(const Cohort& group, const SizeNormalization& sizing,
+                                  const char* name) {
   std::vector<Candidate> out;
   for (const auto* record : group.records) {
     const auto metrics = metrics_of({{group.name, {record}}}, sizing);
@@ -57,7 +58,8 @@ std::vector<Cohort> bests(const std::vector<Cohort>& groups,
 }
 
 // More GPUs are faster: what one of them does is said as well.
-void add_gpus(const std::vector<Cohort>& two, const Sizing& sizing, BestAgainst& out) {
+void add_gpus(const std::vector<Cohort>& two, const SizeNormalization& sizing,
+              BestComparison& out) {
   const auto base = two[0].records.front()->field_text("gpus"),
              other = two[1].records.front()->field_text("gpus");
   if (base == other || base.empty() || other.empty()) return;
@@ -68,14 +70,14 @@ void add_gpus(const std::vector<Cohort>& two, const Sizing& sizing, BestAgainst&
   out.per_gpu = cost->judgement.ratio;
 }
 
-std::vector<BestAgainst> judged(const std::vector<Cohort>& groups, const Sizing& sizing,
-                                const char* name) {
-  std::vector<BestAgainst> out;
+std::vector<BestComparison> judged(const std::vector<Cohort>& groups,
+                                   const SizeNormalization& sizing, const char* name) {
+  std::vector<BestComparison> out;
   for (std::size_t i = 1; i < groups.size(); ++i) {
     const std::vector<Cohort> two{groups.front(), groups[i]};
     auto found = duel(two, sizing, name);
     if (!found) continue;
-    add_gpus(two, sizing, out.emplace_back(BestAgainst{std::move(*found), i, {}, {}, {}}));
+    add_gpus(two, sizing, out.emplace_back(BestComparison{std::move(*found), i, {}, {}, {}}));
   }
   return out;
 }
@@ -88,20 +90,20 @@ const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
   return nullptr;
 }
 
-std::optional<Duel> duel(const std::vector<Cohort>& two, const Sizing& sizing,
-                         std::string_view name) {
+std::optional<PairComparison> duel(const std::vector<Cohort>& two, const SizeNormalization& sizing,
+                                   std::string_view name) {
   const auto metrics = metrics_of(two, sizing);
   const auto* metric = find(metrics, name);
   if (metric == nullptr) return std::nullopt;
   const auto differences = differences_of(two);
-  const Pair pair{two[0], two[1], 1, differences, sizing.base.has_value()};
-  return Duel{two[0].records.front()->id,
-              two[1].records.front()->id,
-              metric->name,
-              metric->title,
-              metric->values[0],
-              metric->values[1],
-              judge(*metric, 1, not_comparable(*metric, pair))};
+  const RecordPair pair{two[0], two[1], 1, differences, sizing.base.has_value()};
+  return PairComparison{two[0].records.front()->id,
+                        two[1].records.front()->id,
+                        metric->name,
+                        metric->title,
+                        metric->values[0],
+                        metric->values[1],
+                        judge(*metric, 1, not_comparable(*metric, pair))};
 }
 
 std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
@@ -114,12 +116,12 @@ std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
   return out;
 }
 
-std::vector<BestAgainst> best_against_best(const std::vector<Cohort>& groups,
-                                           const Sizing& sizing) {
+std::vector<BestComparison> best_against_best(const std::vector<Cohort>& groups,
+                                              const SizeNormalization& sizing) {
   for (const auto* name : {"days_per_100b_tokens", "step_seconds"}) {
     std::vector<std::vector<Candidate>> all;
     for (const auto& group : groups) all.push_back(candidates(group, sizing, name));
-    for (const Time time : {&Value::measured, &Value::estimated})
+    for (const Time time : {&ComparedAmount::measured, &ComparedAmount::estimated})
       if (const auto chosen = bests(groups, all, time); !chosen.empty())
         return judged(chosen, sizing, name);
   }

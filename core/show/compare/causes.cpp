@@ -17,14 +17,14 @@ using Names = std::vector<std::string>;
 
 // A number that is the product of others, those in `over` dividing. With `kept`, only where that
 // field is the same: accumulation follows from the rest where people keep the global batch.
-struct Product {
+struct CauseProduct {
   std::string field;
   Names times, over;
   std::string kept = {};
 };
 
-const std::vector<Product>& products() {
-  static const std::vector<Product> kProducts{
+const std::vector<CauseProduct>& products() {
+  static const std::vector<CauseProduct> kProducts{
       {"data_parallel", {"gpus"}, {"tensor_parallel", "pipeline_parallel"}},
       {"nodes", {"gpus"}, {"gpus_per_node"}},
       {"accumulate", {}, {"micro_batch", "data_parallel"}, "global_batch"},
@@ -59,7 +59,7 @@ const std::vector<Bundle>& bundles() {
 }
 
 bool differs(const Differences& all, const std::string& field, std::size_t group) {
-  return standing_of(all, field, group) == Standing::differs;
+  return standing_of(all, field, group) == FieldAgreement::differs;
 }
 
 Names differing(const Differences& all, const Names& fields, std::size_t group) {
@@ -69,7 +69,7 @@ Names differing(const Differences& all, const Names& fields, std::size_t group) 
   return out;
 }
 
-std::optional<double> number(const Said& said) {
+std::optional<double> number(const FieldValues& said) {
   if (said.values.size() != 1 || said.partly) return std::nullopt;
   return positive(number_from<double>(said.values.front()));
 }
@@ -79,7 +79,7 @@ std::optional<double> number(const Said& said) {
 std::optional<double> growth(const Differences& all, const std::string& field, std::size_t group) {
   const auto* found = find(all, field);
   if (found == nullptr) return 1.0;
-  const auto side = [](const Said& said) {
+  const auto side = [](const FieldValues& said) {
     return said.values.empty() ? std::optional(1.0) : number(said);
   };
   const auto base = side(found->said.front()), other = side(found->said[group]);
@@ -89,8 +89,8 @@ std::optional<double> growth(const Differences& all, const std::string& field, s
 
 bool near(double a, double b, double share) { return std::abs(a - b) <= share * std::abs(b); }
 
-Names product_causes(const Differences& all, const Product& rule, std::size_t group) {
-  if (!rule.kept.empty() && standing_of(all, rule.kept, group) != Standing::same) return {};
+Names product_causes(const Differences& all, const CauseProduct& rule, std::size_t group) {
+  if (!rule.kept.empty() && standing_of(all, rule.kept, group) != FieldAgreement::same) return {};
   double expected = 1;
   for (const auto& field : rule.times) expected *= growth(all, field, group).value_or(NAN);
   for (const auto& field : rule.over) expected /= growth(all, field, group).value_or(NAN);
@@ -117,7 +117,7 @@ Names params_causes(const Differences& all, std::size_t group) {
 // powersgd_rank belongs to compression = powersgd: where only one of the two chose that, the rank
 // follows from the choice.
 Names choice_causes(const Differences& all, const std::string& field, std::size_t group) {
-  const auto chose = [&](const Said& said) {
+  const auto chose = [&](const FieldValues& said) {
     return std::any_of(said.values.begin(), said.values.end(), [&](const std::string& value) {
       return !value.empty() && field.starts_with(value + "_");
     });
@@ -169,7 +169,7 @@ std::vector<const Difference*> followers_of(const Differences& all, const std::s
 void find_followers(Differences& all, std::size_t groups) {
   for (auto& difference : all)
     for (std::size_t group = 1; group < groups; ++group)
-      if (!difference.circumstance && difference.standings[group] == Standing::differs)
+      if (!difference.circumstance && difference.standings[group] == FieldAgreement::differs)
         difference.follows[group] = causes_of(all, difference.field, group);
 }
 
@@ -180,12 +180,12 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
   const bool model_differs = differs(all, "model", group) || differs(all, "params", group);
   for (const auto& difference : all) {
     const auto& field = difference.field;
-    const bool differing = difference.standings[group] == Standing::differs;
+    const bool differing = difference.standings[group] == FieldAgreement::differs;
     if (difference.circumstance) {
       if (differing && is_on(difference.effect, aspect)) out.circumstances.push_back(field);
     } else if (differing && difference.follows[group].empty()) {
       if (explains(all, difference, group, aspect)) out.causes.push_back(field);
-    } else if (difference.standings[group] == Standing::one_sided && !difference.argument &&
+    } else if (difference.standings[group] == FieldAgreement::one_sided && !difference.argument &&
                is_on(difference.effect, aspect) && !(plan::is_of_model(field) && model_differs)) {
       out.unsaid.push_back(field);
     }

@@ -13,7 +13,7 @@ namespace {
 
 using record::Failure;
 using record::Record;
-using record::State;
+using record::RunState;
 
 Errors check(const std::vector<Cohort>& groups) {
   Errors errors;
@@ -31,40 +31,40 @@ Errors check(const std::vector<Cohort>& groups) {
 // A job that met its time limit ran until then, and its steps have a speed.
 bool met_its_limit(const Record& record) {
   const auto& m = record.measured;
-  return record.state == State::failed && record.failure == Failure::timeout &&
+  return record.state == RunState::failed && record.failure == Failure::timeout &&
          (m.step_seconds || m.tokens_per_second || m.days_per_100b_tokens);
 }
 
-Fate fate_of(const Record& record) {
-  if (record::lost_loss(record.measured)) return Fate::lost_loss;
-  if (met_its_limit(record)) return Fate::time_limit;
-  if (record.state == State::failed) return Fate::failed;
-  const bool ran = record.has_measurement() || record.state == State::finished ||
-                   record.state == State::running || record.state == State::stopped;
-  return ran ? Fate::ran : Fate::not_run;
+EndKind fate_of(const Record& record) {
+  if (record::lost_loss(record.measured)) return EndKind::lost_loss;
+  if (met_its_limit(record)) return EndKind::time_limit;
+  if (record.state == RunState::failed) return EndKind::failed;
+  const bool ran = record.has_measurement() || record.state == RunState::finished ||
+                   record.state == RunState::running || record.state == RunState::stopped;
+  return ran ? EndKind::ran : EndKind::not_run;
 }
 
 // A run that lost its loss went on for nothing.
 bool failed(const Record& record) {
   const auto fate = fate_of(record);
-  return fate == Fate::failed || fate == Fate::lost_loss;
+  return fate == EndKind::failed || fate == EndKind::lost_loss;
 }
 
 bool ran(const Record& record) {
   const auto fate = fate_of(record);
-  return fate == Fate::ran || fate == Fate::time_limit;
+  return fate == EndKind::ran || fate == EndKind::time_limit;
 }
 
 // A node that broke says nothing about what ran on it.
 bool failed_by_chance(const Record& record) { return record::is_transient(record.failure); }
 
-std::vector<Ending> endings_of(const Cohort& group) {
-  std::vector<Ending> out;
+std::vector<GroupEnding> endings_of(const Cohort& group) {
+  std::vector<GroupEnding> out;
   for (const auto* record : group.records) {
     const auto fate = fate_of(*record);
-    const Ending ending{fate, fate == Fate::failed ? record->failure : Failure::none,
-                        record::nan_text(record->measured), 1};
-    const auto same = std::ranges::find_if(out, [&](const Ending& held) {
+    const GroupEnding ending{fate, fate == EndKind::failed ? record->failure : Failure::none,
+                             record::nan_text(record->measured), 1};
+    const auto same = std::ranges::find_if(out, [&](const GroupEnding& held) {
       return held.fate == fate && held.failure == ending.failure && held.nan == ending.nan;
     });
     same == out.end() ? out.push_back(ending) : void(++same->records);
@@ -73,33 +73,34 @@ std::vector<Ending> endings_of(const Cohort& group) {
 }
 
 // Which of them ran.
-Outcome judge_outcome(const Pair& pair) {
-  Outcome out;
+GroupOutcome judge_outcome(const RecordPair& pair) {
+  GroupOutcome out;
   const auto &base = pair.base, &other = pair.other;
   const bool broken_base = base.all(failed), broken_other = other.all(failed);
   if (!broken_base && !broken_other) return out;
-  const auto same = [](const Ending& a, const Ending& b) {
+  const auto same = [](const GroupEnding& a, const GroupEnding& b) {
     return a.fate == b.fate && a.failure == b.failure && a.nan == b.nan;
   };
   if (broken_base && broken_other) {
     out.verdict = std::ranges::equal(endings_of(base), endings_of(other), same)
-                      ? Verdict::no_difference
-                      : Verdict::unclear;
+                      ? PairVerdict::no_difference
+                      : PairVerdict::unclear;
   } else if ((broken_base ? base : other).all(failed_by_chance)) {
-    out.verdict = Verdict::unclear;
+    out.verdict = PairVerdict::unclear;
     out.by_chance = true;
   } else if ((broken_base ? other : base).any(ran)) {
-    out.verdict = broken_base ? Verdict::better : Verdict::worse;
+    out.verdict = broken_base ? PairVerdict::better : PairVerdict::worse;
   }
   return out;
 }
 
-Taken taken(const Cohort& group, std::size_t copies, std::size_t left_out) {
-  Taken out;
+GroupSummary taken(const Cohort& group, std::size_t copies, std::size_t left_out) {
+  GroupSummary out;
   out.name = group.name;
   for (const auto* record : group.records) out.ids.push_back(record->id);
   out.varies = varying_fields(group);
-  if (group.records.size() > 1) out.kind = out.varies.empty() ? Kind::repeats : Kind::mixture;
+  if (group.records.size() > 1)
+    out.kind = out.varies.empty() ? GroupKind::repeats : GroupKind::mixture;
   out.endings = endings_of(group);
   out.lost = group.all([](const auto& r) { return record::lost_loss(r.measured); });
   out.measured = group.any([](const auto& r) { return r.has_measurement(); });
@@ -114,36 +115,36 @@ Taken taken(const Cohort& group, std::size_t copies, std::size_t left_out) {
 
 // A loss is lower or it is not: the noise of the curves decides. Those that became NaN are never
 // equal.
-Verdict loss_verdict(const Losses& losses) {
-  if (!losses.present) return Verdict::missing;
+PairVerdict loss_verdict(const Losses& losses) {
+  if (!losses.present) return PairVerdict::missing;
   if (losses.base.lost != losses.other.lost)
-    return losses.base.lost ? Verdict::better : Verdict::worse;
-  if (losses.base.lost || losses.places.empty()) return Verdict::not_comparable;
-  if (!losses.noise_known) return Verdict::unclear;
+    return losses.base.lost ? PairVerdict::better : PairVerdict::worse;
+  if (losses.base.lost || losses.places.empty()) return PairVerdict::not_comparable;
+  if (!losses.noise_known) return PairVerdict::unclear;
   const bool numbers = losses.base.nan.empty() && losses.other.nan.empty();
-  if (!losses.apart_at_end) return numbers ? Verdict::no_difference : Verdict::unclear;
+  if (!losses.apart_at_end) return numbers ? PairVerdict::no_difference : PairVerdict::unclear;
   const auto& end = losses.places.back();
-  return end.other < end.base ? Verdict::better : Verdict::worse;
+  return end.other < end.base ? PairVerdict::better : PairVerdict::worse;
 }
 
-void find_shared(const Pair& pair, Against& out) {
+void find_shared(const RecordPair& pair, GroupComparison& out) {
   const auto all = pair.other.records.size();
   for (const auto* one : pair.other.records)
     for (const auto* other : pair.base.records)
-      if (const auto found = shared(*other, *one); found != Shared::nothing) {
+      if (const auto found = shared(*other, *one); found != SharedRecords::nothing) {
         ++out.shared_records;
         out.shared = found;
         break;
       }
   if (out.shared_records == 0) return;
   if (out.shared_records < all || all != pair.base.records.size())
-    out.shared = Shared::some;
+    out.shared = SharedRecords::some;
   else if (all > 1)
-    out.shared = Shared::records;
+    out.shared = SharedRecords::records;
 }
 
 // Runs of ours, whose settings are all known: nothing differs but when and where they ran.
-bool are_repeats(const Pair& pair) {
+bool are_repeats(const RecordPair& pair) {
   const auto is_ours = [](const Record& record) { return record.origin.kind == "run"; };
   if (!pair.base.all(is_ours) || !pair.other.all(is_ours)) return false;
   const auto found = explain(pair.differences, pair.group, Aspect::speed);
@@ -154,21 +155,21 @@ bool are_repeats(const Pair& pair) {
 }
 
 // What one run of each shows is how far repeats vary. Steps of a run tell nothing of another.
-void call_noise(const Comparison& comparison, const Pair& pair, Against& out) {
+void call_noise(const Comparison& comparison, const RecordPair& pair, GroupComparison& out) {
   if (out.itself() || !are_repeats(pair)) return;
   for (std::size_t i = 0; i < out.judgements.size(); ++i) {
     auto& found = out.judgements[i];
     const auto& values = comparison.metrics[i].values;
     const bool several = values.front().runs > 1 && values[pair.group].runs > 1;
     if (!found.is_decided() || found.estimated || several) continue;
-    found.verdict = Verdict::unclear;
-    found.reason = Reason::repeats;
+    found.verdict = PairVerdict::unclear;
+    found.reason = VerdictReason::repeats;
     out.repeats = true;
   }
 }
 
-Against compare_pair(const Comparison& comparison, const Pair& pair) {
-  Against out;
+GroupComparison compare_pair(const Comparison& comparison, const RecordPair& pair) {
+  GroupComparison out;
   out.group = pair.group;
   out.unequal = unequals(pair);
   find_shared(pair, out);
@@ -205,7 +206,7 @@ std::vector<Difference> all_differences(const std::vector<Cohort>& groups) {
 
 }  // namespace
 
-Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& options) {
+Result<Comparison> compare(const std::vector<Cohort>& chosen, const CompareOptions& options) {
   if (auto errors = check(chosen); !errors.empty()) return errors;
   Comparison out;
   std::vector<std::size_t> left_out;
@@ -225,7 +226,7 @@ Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& opt
         out, {groups.front(), groups[i], i, out.differences, out.sizing.base.has_value()}));
     out.pairs.push_back(like_for_like(groups.front(), groups[i], i, out.sizing));
   }
-  if (std::ranges::any_of(groups, [](auto& group) { return group.kind == Kind::mixture; }))
+  if (std::ranges::any_of(groups, [](auto& group) { return group.kind == GroupKind::mixture; }))
     out.best = best_against_best(groups, out.sizing);
   out.ranking = ranking_of(out);
   out.doubts = doubts_of(groups);

@@ -37,7 +37,7 @@ bool same_start(const Record& a, const Record& b) {
 }
 
 bool contradict(const Record& a, const Record& b) {
-  return std::ranges::any_of(a.fields, [&](const record::Field& field) {
+  return std::ranges::any_of(a.fields, [&](const record::RecordField& field) {
     const auto* other = b.field(field.name);
     return !field.assumed && other != nullptr && *other != field.value;
   });
@@ -75,20 +75,21 @@ bool same_lines(const Record& a, const Record& b) {
 
 }  // namespace
 
-Shared shared(const Record& a, const Record& b) {
-  if (is_one(a, b)) return Shared::record;
+SharedRecords shared(const Record& a, const Record& b) {
+  if (is_one(a, b)) return SharedRecords::record;
   if (same_numbers(a, b) && (same_start(a, b) || is_printed_again(a) || is_printed_again(b)))
-    return Shared::copy;
-  if (same_lines(a, b)) return Shared::copy;
-  if (!is_log(a) || !is_log(b) || contradict(a, b) || !same_times(a, b)) return Shared::nothing;
-  return a.measured.steps == b.measured.steps ? Shared::copy : Shared::part;
+    return SharedRecords::copy;
+  if (same_lines(a, b)) return SharedRecords::copy;
+  if (!is_log(a) || !is_log(b) || contradict(a, b) || !same_times(a, b))
+    return SharedRecords::nothing;
+  return a.measured.steps == b.measured.steps ? SharedRecords::copy : SharedRecords::part;
 }
 
 Cohort without_copies(const Cohort& group) {
   Cohort out{group.name, {}};
   for (const auto* record : group.records) {
     const auto held = std::ranges::find_if(out.records, [&](const Record* other) {
-      return shared(*other, *record) != Shared::nothing;
+      return shared(*other, *record) != SharedRecords::nothing;
     });
     if (held == out.records.end())
       out.records.push_back(record);

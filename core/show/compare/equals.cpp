@@ -26,16 +26,16 @@ std::set<std::string> memory_sources(const Cohort& group) {
   return out;
 }
 
-bool differs(const Pair& pair, const std::string& field) {
-  return standing_of(pair.differences, field, pair.group) == Standing::differs;
+bool differs(const RecordPair& pair, const std::string& field) {
+  return standing_of(pair.differences, field, pair.group) == FieldAgreement::differs;
 }
 
-Reason steps_reason(const Pair& pair) {
-  if (pair.same_size) return Reason::none;
-  if (!model_changes(pair.differences, pair.group).empty()) return Reason::other_models;
-  if (same_tokens_per_step(pair)) return Reason::none;
+VerdictReason steps_reason(const RecordPair& pair) {
+  if (pair.same_size) return VerdictReason::none;
+  if (!model_changes(pair.differences, pair.group).empty()) return VerdictReason::other_models;
+  if (same_tokens_per_step(pair)) return VerdictReason::none;
   const bool known = common_tokens(pair.base) && common_tokens(pair.other);
-  return known ? Reason::other_tokens : Reason::unknown_tokens;
+  return known ? VerdictReason::other_tokens : VerdictReason::unknown_tokens;
 }
 
 bool says_tflops(const Record& record) { return !record.measured.tflops.empty(); }
@@ -47,44 +47,46 @@ Names model_changes(const std::vector<Difference>& differences, std::size_t grou
   for (const auto& term : plan::vocabulary()) {
     const auto* found = find(differences, term.name);
     if (term.name != "seq" && plan::is_of_model(term.name) && found != nullptr &&
-        found->effect.any() && found->standings[group] == Standing::differs)
+        found->effect.any() && found->standings[group] == FieldAgreement::differs)
       out.emplace_back(term.name);
   }
   return out;
 }
 
-bool same_tokens_per_step(const Pair& pair) {
+bool same_tokens_per_step(const RecordPair& pair) {
   const auto base = common_tokens(pair.base), other = common_tokens(pair.other);
   if (base || other) return base == other;
   const Names fields{"global_batch", "micro_batch", "accumulate", "data_parallel", "seq"};
   return std::ranges::none_of(fields, [&](const std::string& field) {
     const auto standing = standing_of(pair.differences, field, pair.group);
-    return standing == Standing::differs || standing == Standing::one_sided;
+    return standing == FieldAgreement::differs || standing == FieldAgreement::one_sided;
   });
 }
 
-Reason not_comparable(const Metric& metric, const Pair& pair) {
+VerdictReason not_comparable(const Metric& metric, const RecordPair& pair) {
   if (metric.name == "step_seconds") return steps_reason(pair);
   if (metric.aspect == Aspect::memory) {
     const auto base = memory_sources(pair.base), other = memory_sources(pair.other);
-    return base.empty() || other.empty() || base == other ? Reason::none : Reason::other_memory;
+    return base.empty() || other.empty() || base == other ? VerdictReason::none
+                                                          : VerdictReason::other_memory;
   }
-  return metric.convention == kUnsaidConvention ? Reason::unsaid_convention : Reason::none;
+  return metric.convention == kUnsaidConvention ? VerdictReason::unsaid_convention
+                                                : VerdictReason::none;
 }
 
-std::vector<Unequal> unequals(const Pair& pair) {
-  std::vector<Unequal> out;
+std::vector<Inequality> unequals(const RecordPair& pair) {
+  std::vector<Inequality> out;
   if (!pair.same_size && !model_changes(pair.differences, pair.group).empty())
-    out.push_back(Unequal::models);
-  if (differs(pair, "seq")) out.push_back(Unequal::sequences);
-  if (differs(pair, "vocab")) out.push_back(Unequal::vocabularies);
-  if (differs(pair, "gpus")) out.push_back(Unequal::gpus);
+    out.push_back(Inequality::models);
+  if (differs(pair, "seq")) out.push_back(Inequality::sequences);
+  if (differs(pair, "vocab")) out.push_back(Inequality::vocabularies);
+  if (differs(pair, "gpus")) out.push_back(Inequality::gpus);
   if (differs(pair, "recompute") && pair.base.any(says_tflops) && pair.other.any(says_tflops))
-    out.push_back(Unequal::recomputation);
+    out.push_back(Inequality::recomputation);
   return out;
 }
 
-void describe(const Cohort& group, Taken& out) {
+void describe(const Cohort& group, GroupSummary& out) {
   out.tokens_per_step = common_tokens(group);
   out.memory_from = memory_sources(group);
 }

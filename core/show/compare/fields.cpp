@@ -17,18 +17,18 @@ namespace {
 
 using record::Record;
 
-using plan::Changes;
+using plan::FieldEffect;
 
-constexpr Changes kNothing;
-constexpr Changes kSpeed{.speed = true};
-constexpr Changes kAll{true, true, true};
-constexpr Changes kLoss{.loss = true};
+constexpr FieldEffect kNothing;
+constexpr FieldEffect kSpeed{.speed = true};
+constexpr FieldEffect kAll{true, true, true};
+constexpr FieldEffect kLoss{.loss = true};
 
 // What a setting can change, by its name. One that nobody has thought of can change anything.
-Changes effect_of(std::string_view field) {
+FieldEffect effect_of(std::string_view field) {
   if (const auto* term = plan::find_term(field)) return term->changes;
   // What logs say besides the vocabulary.
-  static const std::map<std::string_view, Changes> kOthers{
+  static const std::map<std::string_view, FieldEffect> kOthers{
       {"seed", kLoss},          {"lr", kLoss},
       {"learning_rate", kLoss}, {"train_iters", kLoss},
       {"train_samples", kLoss}, {"name", kNothing},
@@ -38,11 +38,11 @@ Changes effect_of(std::string_view field) {
 }
 
 // A field of one record, as text; empty: not said.
-struct Reading {
+struct FieldReading {
   std::string text;
   bool assumed = false;
 };
-using ReadField = std::function<Reading(const Record&)>;
+using ReadField = std::function<FieldReading(const Record&)>;
 
 // bf16 is BF16.
 bool has(const std::vector<std::string>& values, const std::string& value) {
@@ -50,8 +50,8 @@ bool has(const std::vector<std::string>& values, const std::string& value) {
                      [&](const std::string& held) { return lower(held) == lower(value); });
 }
 
-Said said_by(const Cohort& group, const ReadField& read) {
-  Said said;
+FieldValues said_by(const Cohort& group, const ReadField& read) {
+  FieldValues said;
   for (const auto* record : group.records) {
     const auto reading = read(*record);
     if (reading.text.empty()) said.partly = true;
@@ -62,16 +62,16 @@ Said said_by(const Cohort& group, const ReadField& read) {
   return said;
 }
 
-bool same_values(const Said& a, const Said& b) {
+bool same_values(const FieldValues& a, const FieldValues& b) {
   const auto in_b = [&](const std::string& value) { return has(b.values, value); };
   return a.values.size() == b.values.size() && std::all_of(a.values.begin(), a.values.end(), in_b);
 }
 
-Standing stand(const Said& base, const Said& other) {
-  if (base.values.empty() && other.values.empty()) return Standing::unsaid;
-  if (base.values.empty() || other.values.empty()) return Standing::one_sided;
-  if (!same_values(base, other)) return Standing::differs;
-  return base.partly == other.partly ? Standing::same : Standing::one_sided;
+FieldAgreement stand(const FieldValues& base, const FieldValues& other) {
+  if (base.values.empty() && other.values.empty()) return FieldAgreement::unsaid;
+  if (base.values.empty() || other.values.empty()) return FieldAgreement::one_sided;
+  if (!same_values(base, other)) return FieldAgreement::differs;
+  return base.partly == other.partly ? FieldAgreement::same : FieldAgreement::one_sided;
 }
 
 Difference look(const std::vector<Cohort>& groups, const std::string& field,
@@ -82,18 +82,18 @@ Difference look(const std::vector<Cohort>& groups, const std::string& field,
     found.said.push_back(said_by(group, read));
     found.standings.push_back(stand(found.said.front(), found.said.back()));
   }
-  found.standings.front() = Standing::same;
+  found.standings.front() = FieldAgreement::same;
   found.follows.resize(groups.size());
   return found;
 }
 
 bool is_difference(const Difference& found) {
-  return std::any_of(found.standings.begin(), found.standings.end(), [](Standing standing) {
-    return standing == Standing::differs || standing == Standing::one_sided;
+  return std::any_of(found.standings.begin(), found.standings.end(), [](FieldAgreement standing) {
+    return standing == FieldAgreement::differs || standing == FieldAgreement::one_sided;
   });
 }
 
-Reading read_field(const Record& record, const std::string& name) {
+FieldReading read_field(const Record& record, const std::string& name) {
   for (const auto& field : record.fields)
     if (field.name == name) return {record::text(field.value), field.assumed};
   return {};
@@ -101,7 +101,7 @@ Reading read_field(const Record& record, const std::string& name) {
 
 // By their names: where files are, what is printed and who is who changes nothing, and what only
 // the optimizer, the data or the schedule see changes the loss.
-Changes effect_of_argument(std::string_view name) {
+FieldEffect effect_of_argument(std::string_view name) {
   if (const auto* term = plan::find_term(name)) return term->changes;
   constexpr std::array kPlaces{"_path", "_dir", "_file", "_name", "_port", "_addr", "_project"};
   constexpr std::array kTalk{"save",  "load", "log_",       "tensorboard", "wandb",
@@ -126,7 +126,7 @@ std::set<std::string> argument_names(const std::vector<Cohort>& groups) {
   return names;
 }
 
-Reading read_argument(const Record& record, const std::string& name) {
+FieldReading read_argument(const Record& record, const std::string& name) {
   for (const auto& [held, value] : record.arguments)
     if (held == name) return {value};
   return {};
@@ -160,7 +160,7 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
 // What is no setting, and what it can change.
 struct Circumstance {
   std::string name;
-  Changes effect;
+  FieldEffect effect;
   ReadField read;
 };
 
@@ -176,19 +176,22 @@ std::string others_text(const Record& record) {
 std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {
   std::vector<Circumstance> all{
       // One machine was 1.7x slower for a day, and nobody knows why.
-      {"date", kSpeed, [](const Record& r) { return Reading{r.origin.date}; }},
-      {"commit", kAll, [](const Record& r) { return Reading{r.origin.commit}; }},
-      {"node names", kSpeed, [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
-      {"use by other programs", kSpeed, [](const Record& r) { return Reading{others_text(r)}; }},
+      {"date", kSpeed, [](const Record& r) { return FieldReading{r.origin.date}; }},
+      {"commit", kAll, [](const Record& r) { return FieldReading{r.origin.commit}; }},
+      {"node names", kSpeed,
+       [](const Record& r) { return FieldReading{join(r.origin.nodes, " ")}; }},
+      {"use by other programs", kSpeed,
+       [](const Record& r) { return FieldReading{others_text(r)}; }},
       // It changes estimates, never measurements.
-      {"cluster file", kNothing, [](const Record& r) { return Reading{r.origin.cluster_file}; }},
-      {"experiment", kNothing, [](const Record& r) { return Reading{r.origin.experiment}; }},
+      {"cluster file", kNothing,
+       [](const Record& r) { return FieldReading{r.origin.cluster_file}; }},
+      {"experiment", kNothing, [](const Record& r) { return FieldReading{r.origin.experiment}; }},
       {"experiment file", kNothing,
-       [](const Record& r) { return Reading{r.origin.experiment_file}; }},
-      {"job", kNothing, [](const Record& r) { return Reading{r.origin.job}; }}};
+       [](const Record& r) { return FieldReading{r.origin.experiment_file}; }},
+      {"job", kNothing, [](const Record& r) { return FieldReading{r.origin.job}; }}};
   for (const auto& name : version_names(groups))
     all.push_back({"version of " + name, kAll,
-                   [name](const Record& r) { return Reading{version_of(r, name)}; }});
+                   [name](const Record& r) { return FieldReading{version_of(r, name)}; }});
   return all;
 }
 
@@ -252,10 +255,10 @@ const Difference* find(const std::vector<Difference>& differences, std::string_v
   return nullptr;
 }
 
-Standing standing_of(const std::vector<Difference>& differences, std::string_view field,
-                     std::size_t group) {
+FieldAgreement standing_of(const std::vector<Difference>& differences, std::string_view field,
+                           std::size_t group) {
   const auto* found = find(differences, field);
-  return found != nullptr ? found->standings[group] : Standing::same;
+  return found != nullptr ? found->standings[group] : FieldAgreement::same;
 }
 
 }  // namespace orch::compare

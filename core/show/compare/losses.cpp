@@ -13,7 +13,7 @@ namespace {
 
 using record::LossPoint;
 using record::Record;
-using Records = std::vector<const Record*>;
+using RecordPointers = std::vector<const Record*>;
 using Points = std::vector<CurvePoint>;
 
 constexpr double kWindow = 0.025;  // of the range, to both sides
@@ -25,13 +25,13 @@ constexpr double kErrors = 4;       // so many standard errors are no chance in 
 constexpr double kLeast = 5e-4;     // of the loss: less is nobody's concern
 constexpr int kInARow = 3;          // places of the grid that make a parting
 
-const Record* with_curve(const Records& records) {
+const Record* with_curve(const RecordPointers& records) {
   for (const auto* record : records)
     if (record->measured.losses.size() >= 2) return record;
   return nullptr;
 }
 
-const Record* with_loss(const Records& records) {
+const Record* with_loss(const RecordPointers& records) {
   for (const auto* record : records)
     if (record->measured.last_loss && std::isfinite(*record->measured.last_loss)) return record;
   return nullptr;
@@ -82,25 +82,26 @@ Points part(const Points& points, double from, double to) {
   return out;
 }
 
-struct Aligned {
+struct AlignedCurves {
   Points base, other;
 };
 
 // Both on one axis, or the reason why not in out.
-std::optional<Aligned> align(const Record& base, const Record& other, bool same_steps,
-                             Losses& out) {
+std::optional<AlignedCurves> align(const Record& base, const Record& other, bool same_steps,
+                                   Losses& out) {
   auto a = by_tokens(base), b = by_tokens(other);
   const bool tokens = a && b;
   out.axis = tokens ? "tokens" : "steps";
   if (!tokens && !same_steps) {
-    out.why_not = a || b ? Losses::Why::tokens_of_one : Losses::Why::no_tokens;
+    out.why_not =
+        a || b ? Losses::AlignmentResult::tokens_of_one : Losses::AlignmentResult::no_tokens;
     return std::nullopt;
   }
-  Aligned both{tokens ? *a : by_steps(base), tokens ? *b : by_steps(other)};
+  AlignedCurves both{tokens ? *a : by_steps(base), tokens ? *b : by_steps(other)};
   put_in_order(both.base);
   put_in_order(both.other);
   if (both.base.empty() || both.other.empty()) {
-    out.why_not = Losses::Why::no_numbers;
+    out.why_not = Losses::AlignmentResult::no_numbers;
     return std::nullopt;
   }
   out.base.from = both.base.front().x, out.base.to = both.base.back().x;
@@ -108,7 +109,7 @@ std::optional<Aligned> align(const Record& base, const Record& other, bool same_
   out.from = std::max(out.base.from, out.other.from);
   out.to = std::min(out.base.to, out.other.to);
   if (out.from < out.to) return both;
-  out.why_not = Losses::Why::nothing_in_common;
+  out.why_not = Losses::AlignmentResult::nothing_in_common;
   return std::nullopt;
 }
 
@@ -165,7 +166,7 @@ void compare_curves(const Record& a, const Record& b, bool same_steps, Losses& o
 void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out) {
   out.axis = "steps";
   if (!same_steps || a.measured.steps != b.measured.steps || a.measured.steps == 0) {
-    out.why_not = Losses::Why::no_curve;
+    out.why_not = Losses::AlignmentResult::no_curve;
     return;
   }
   const auto step = static_cast<double>(a.measured.steps);
@@ -187,7 +188,7 @@ void add_side(const Record& record, Losses::Side& to) {
 
 }  // namespace
 
-Losses compare_losses(const Records& base, const Records& other, bool same_steps) {
+Losses compare_losses(const RecordPointers& base, const RecordPointers& other, bool same_steps) {
   Losses out;
   const auto *a = with_curve(base), *b = with_curve(other);
   out.base.spikes = spikes_of(a);

@@ -19,8 +19,16 @@ struct LossPlace {
 // A group's loss curve against the first group's.
 struct Losses {
   bool present = false;  // both groups have a loss
-  enum class Why { aligned, tokens_of_one, no_tokens, no_numbers, nothing_in_common, no_curve };
-  Why why_not = Why::aligned;     // why the curves cannot be laid over each other
+  enum class AlignmentResult {
+    aligned,
+    tokens_of_one,
+    no_tokens,
+    no_numbers,
+    nothing_in_common,
+    no_curve
+  };
+  AlignmentResult why_not =
+      AlignmentResult::aligned;   // why the curves cannot be laid over each other
   std::string axis;               // "tokens" or "steps"
   double from = 0, to = 0;        // the common range
   std::vector<LossPlace> places;  // at 10, 25, 50, 75 and 100 % of it

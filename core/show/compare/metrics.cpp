@@ -16,11 +16,11 @@ using record::Record;
 using statistics::Interval;
 using Amount = std::optional<Interval>;
 // How a record has a metric, measured or estimated. Values are positive and finite.
-using Read = std::function<Amount(const Record&, bool estimated)>;
+using AmountReader = std::function<Amount(const Record&, bool estimated)>;
 
-struct Gauge {
+struct MetricReader {
   Metric metric;  // without values
-  Read read;
+  AmountReader read;
 };
 
 std::optional<Interval> scaled(const std::optional<Interval>& interval, double factor) {
@@ -68,7 +68,7 @@ Amount tflops_by(const std::string& convention, const Record& record, bool estim
 }
 
 // As the list of quantities has it.
-Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
+MetricReader quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
   return {
       {std::string(quantity.name), std::string(quantity.title), "", quantity.better, aspect, {}},
       [&quantity](const Record& r, bool estimated) {
@@ -78,26 +78,29 @@ Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
 }
 
 // Of the speed; a convention is of TFLOPs.
-Gauge speed_gauge(std::string name, std::string title, Better better, Read read,
-                  std::string convention = "") {
+MetricReader speed_gauge(std::string name, std::string title, Better better, AmountReader read,
+                         std::string convention = "") {
   return {{std::move(name), std::move(title), std::move(convention), better, Aspect::speed, {}},
           std::move(read)};
 }
 
 // Days per 100B tokens, tokens per second, GPU-hours per 1e9 tokens, seconds per step: brought to
 // the same size where the sizing has one, a step also to the first group's tokens.
-std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
-  const Read time = [sizing](const Record& r, bool estimated) {
+std::vector<MetricReader> time_gauges(const SizeNormalization& sizing,
+                                      std::optional<double> base_tokens) {
+  const AmountReader time = [sizing](const Record& r, bool estimated) {
     return scaled(seconds_per_token(r, estimated), sizing.factor(r));
   };
-  const Read days = [time](const Record& r, bool estimated) {
+  const AmountReader days = [time](const Record& r, bool estimated) {
     return scaled(time(r, estimated), record::kDaysPer100B);
   };
-  const Read rate = [time](const Record& r, bool estimated) { return inverse(time(r, estimated)); };
-  const Read cost = [time](const Record& r, bool estimated) {
+  const AmountReader rate = [time](const Record& r, bool estimated) {
+    return inverse(time(r, estimated));
+  };
+  const AmountReader cost = [time](const Record& r, bool estimated) {
     return scaled(time(r, estimated), r.field_number("gpus").value_or(0) * 1e9 / 3600);
   };
-  const Read step = [sizing, base_tokens](const Record& r, bool estimated) -> Amount {
+  const AmountReader step = [sizing, base_tokens](const Record& r, bool estimated) -> Amount {
     if (!sizing.base) return step_of(r, estimated);
     const auto tokens = record::tokens_per_step(r);
     if (!tokens || !base_tokens) return std::nullopt;
@@ -121,8 +124,8 @@ std::vector<std::string> conventions(const std::vector<Cohort>& groups) {
   return out;
 }
 
-Gauge tflops_gauge(const std::string& convention) {
-  const Read read = [convention](const Record& r, bool estimated) {
+MetricReader tflops_gauge(const std::string& convention) {
+  const AmountReader read = [convention](const Record& r, bool estimated) {
     return tflops_by(convention, r, estimated);
   };
   return speed_gauge("tflops_per_gpu", "TFLOPs per GPU (" + convention + ")", Better::higher, read,
@@ -130,25 +133,25 @@ Gauge tflops_gauge(const std::string& convention) {
 }
 
 // FLOPs of the model over the time that it took: where what was stated does not compare.
-Gauge model_tflops_gauge(Sizing::By by) {
-  const Read read = [by](const Record& r, bool estimated) -> Amount {
+MetricReader model_tflops_gauge(SizeNormalization::FlopsBy by) {
+  const AmountReader read = [by](const Record& r, bool estimated) -> Amount {
     const auto flops = flops_per_token(r, by), gpus = r.field_number("gpus");
     if (!flops || !gpus) return std::nullopt;
     return scaled(inverse(seconds_per_token(r, estimated)), *flops / *gpus / 1e12);
   };
-  return speed_gauge(
-      "model_tflops_per_gpu", "model TFLOPs per GPU", Better::higher, read,
-      by == Sizing::By::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens");
+  return speed_gauge("model_tflops_per_gpu", "model TFLOPs per GPU", Better::higher, read,
+                     by == SizeNormalization::FlopsBy::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)"
+                                                             : "6 params tokens");
 }
 
 // Every other quantity that people look at, as the list of them has it.
-std::vector<Gauge> other_gauges() {
+std::vector<MetricReader> other_gauges() {
   // Those above, and two that say nothing of speed: the loss has its own section, and GPU-hours
   // depend on how long somebody let a run go on.
   static const std::set<std::string_view> kOwn{
       "days_per_100b_tokens", "tokens_per_second", "step_seconds", "tflops_per_gpu",
       "peak_memory_bytes",    "last_loss",         "gpu_hours"};
-  std::vector<Gauge> out;
+  std::vector<MetricReader> out;
   for (const auto& quantity : record::quantities()) {
     if (quantity.planned || quantity.rank == record::kUnshown || kOwn.contains(quantity.name))
       continue;
@@ -184,7 +187,7 @@ std::optional<Interval> together(const std::vector<Interval>& all) {
   return out;
 }
 
-void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
+void add_measured(const std::vector<Interval>& all, GroupKind kind, ComparedAmount& value) {
   value.runs = all.size();
   if (all.empty()) return;
   std::vector<double> values;
@@ -192,7 +195,7 @@ void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
   for (const auto& one : all) values.push_back(one.value);
   if (all.size() == 1) {
     value.measured = all.front();
-  } else if (kind == Kind::repeats) {
+  } else if (kind == GroupKind::repeats) {
     value.measured = statistics::repeats_interval(values);
   } else {
     value.measured = Interval{statistics::median(values), std::nullopt, std::nullopt, all.size()};
@@ -201,8 +204,8 @@ void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
   }
 }
 
-Value value_of(const Gauge& gauge, const Cohort& group) {
-  Value out;
+ComparedAmount value_of(const MetricReader& gauge, const Cohort& group) {
+  ComparedAmount out;
   std::vector<Interval> measured, estimated;
   for (const auto* record : group.records) {
     if (const auto value = gauge.read(*record, false)) {
@@ -221,7 +224,7 @@ Value value_of(const Gauge& gauge, const Cohort& group) {
 }
 
 // Whether a group has it.
-bool add(const std::vector<Cohort>& groups, Gauge gauge, std::vector<Metric>& out) {
+bool add(const std::vector<Cohort>& groups, MetricReader gauge, std::vector<Metric>& out) {
   bool any = false;
   for (const auto& group : groups) {
     const auto& value = gauge.metric.values.emplace_back(value_of(gauge, group));
@@ -233,7 +236,7 @@ bool add(const std::vector<Cohort>& groups, Gauge gauge, std::vector<Metric>& ou
 
 bool all_measured(const Metric& metric) {
   return std::all_of(metric.values.begin(), metric.values.end(),
-                     [](const Value& value) { return value.measured.has_value(); });
+                     [](const ComparedAmount& value) { return value.measured.has_value(); });
 }
 
 // Where no convention is common to all, or models differ, what can be computed alike is.
@@ -245,7 +248,7 @@ void add_tflops(const std::vector<Cohort>& groups, std::vector<Metric>& out) {
       common = common || all_measured(out.back());
     }
   if (common || !any) return;
-  for (const auto by : {Sizing::By::shape, Sizing::By::params})
+  for (const auto by : {SizeNormalization::FlopsBy::shape, SizeNormalization::FlopsBy::params})
     if (add(groups, model_tflops_gauge(by), out)) {
       if (all_measured(out.back())) return;
       out.pop_back();
@@ -254,7 +257,7 @@ void add_tflops(const std::vector<Cohort>& groups, std::vector<Metric>& out) {
 
 }  // namespace
 
-std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const Sizing& sizing) {
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const SizeNormalization& sizing) {
   std::vector<Metric> out;
   for (auto& gauge : time_gauges(sizing, record::tokens_per_step(*groups.front().records.front())))
     add(groups, std::move(gauge), out);

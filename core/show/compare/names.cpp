@@ -13,22 +13,22 @@ std::string_view pick(Enum value, std::initializer_list<std::string_view> names)
 
 }  // namespace
 
-std::string_view name(Kind kind) { return pick(kind, {"one", "repeats", "mixture"}); }
+std::string_view name(GroupKind kind) { return pick(kind, {"one", "repeats", "mixture"}); }
 
 std::string_view name(Aspect aspect) { return pick(aspect, {"speed", "memory", "loss", "other"}); }
 
-std::string_view name(Standing standing) {
+std::string_view name(FieldAgreement standing) {
   return pick(standing, {"same", "differs", "one_sided", "unsaid"});
 }
 
 std::string_view name(Better better) { return pick(better, {"lower", "higher", "neither"}); }
 
-std::string_view name(Verdict verdict) {
+std::string_view name(PairVerdict verdict) {
   return pick(verdict,
               {"better", "worse", "no_difference", "unclear", "not_comparable", "missing"});
 }
 
-std::string_view name(Reason reason) {
+std::string_view name(VerdictReason reason) {
   return pick(reason,
               {"", "single_values", "one_single_value", "medians", "ranges_overlap", "few_runs",
                "repeats", "other_models", "other_tokens", "unknown_tokens", "other_memory",
@@ -43,7 +43,7 @@ bool Cohort::all(bool (*what)(const record::Record&)) const {
   return std::ranges::all_of(records, [what](const auto* r) { return what(*r); });
 }
 
-bool is_on(plan::Changes effect, Aspect aspect) {
+bool is_on(plan::FieldEffect effect, Aspect aspect) {
   return aspect == Aspect::speed    ? effect.speed
          : aspect == Aspect::memory ? effect.memory
                                     : effect.loss;

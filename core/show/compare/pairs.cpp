@@ -31,7 +31,7 @@ bool belongs_to_strategy(const std::string& field, const Names& question) {
 }
 
 // What is left when nobody speaks of it: the other side's "none" or "1" is no difference then.
-bool is_usual(const Said& said) {
+bool is_usual(const FieldValues& said) {
   static const std::set<std::string, std::less<>> kUsual{"none", "false", "0",    "1",
                                                          "off",  "adam",  "adamw"};
   return said.assumed || std::all_of(said.values.begin(), said.values.end(), [](const auto& value) {
@@ -39,12 +39,12 @@ bool is_usual(const Said& said) {
          });
 }
 
-bool is_one_value(const Said& said) { return said.values.size() == 1 && !said.partly; }
+bool is_one_value(const FieldValues& said) { return said.values.size() == 1 && !said.partly; }
 
 Names question_of(const Cohort& base, const Cohort& other) {
   Names out;
   for (const auto& difference : differences_of({base, other}))
-    if (difference.standings[1] == Standing::differs && difference.effect.any() &&
+    if (difference.standings[1] == FieldAgreement::differs && difference.effect.any() &&
         is_one_value(difference.said[0]) && is_one_value(difference.said[1]))
       out.push_back(difference.field);
   return out;
@@ -52,17 +52,17 @@ Names question_of(const Cohort& base, const Cohort& other) {
 
 // Whether two records agree in all that can change the speed, but the question; what is to be known
 // of the pair is added to it.
-bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
+bool agree(const std::vector<Cohort>& two, const Names& question, MatchedPair& out) {
   auto differences = differences_of(two);
   find_followers(differences, 2);
   for (const auto& difference : differences) {
     const auto standing = difference.standings[1];
     if (difference.circumstance || !difference.effect.speed ||
-        contains(question, difference.field) || standing == Standing::same ||
-        standing == Standing::unsaid)
+        contains(question, difference.field) || standing == FieldAgreement::same ||
+        standing == FieldAgreement::unsaid)
       continue;
     const bool own = belongs_to_strategy(difference.field, question);
-    if (standing == Standing::differs) {
+    if (standing == FieldAgreement::differs) {
       if (!difference.follows[1].empty()) continue;  // its cause is judged by itself
       if (!own && difference.field != "micro_batch") return false;
       out.differs.push_back(difference);
@@ -76,9 +76,9 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
 }
 
 // The speed of the two: of the whole run, per GPU where they have not as many.
-std::optional<Duel> judge_speed(const std::vector<Cohort>& two, const Sizing& sizing,
-                                bool estimated) {
-  const bool per_gpu = standing_of(differences_of(two), "gpus", 1) == Standing::differs;
+std::optional<PairComparison> judge_speed(const std::vector<Cohort>& two,
+                                          const SizeNormalization& sizing, bool estimated) {
+  const bool per_gpu = standing_of(differences_of(two), "gpus", 1) == FieldAgreement::differs;
   const Names wanted =
       per_gpu ? Names{"gpu_hours_per_1e9_tokens"} : Names{"days_per_100b_tokens", "step_seconds"};
   for (const auto& name : wanted)
@@ -96,10 +96,10 @@ std::string size_key(const Record& record, const Names& question) {
   return key;
 }
 
-struct Match {
+struct PairMatch {
   const Record* base;
   const Record* other;
-  Twins twins;
+  MatchedPair twins;
 
   auto order() const {
     const bool estimated = twins.judgement.estimated;
@@ -108,18 +108,18 @@ struct Match {
   }
 };
 
-std::vector<Match> matches(const Cohort& base, const Cohort& other, const Names& question,
-                           const Sizing& sizing, bool estimated) {
+std::vector<PairMatch> matches(const Cohort& base, const Cohort& other, const Names& question,
+                               const SizeNormalization& sizing, bool estimated) {
   std::multimap<std::string, const Record*> by_size;
   for (const auto* record : other.records) by_size.emplace(size_key(*record, question), record);
-  std::vector<Match> out;
+  std::vector<PairMatch> out;
   for (const auto* one : base.records) {
     const auto [first, last] = by_size.equal_range(size_key(*one, question));
     for (auto at = first; at != last; ++at) {
       const std::vector<Cohort> two{{base.name, {one}}, {other.name, {at->second}}};
       if (one == at->second) continue;
       auto speed = judge_speed(two, sizing, estimated);
-      Twins twins{speed ? std::move(*speed) : Duel(), {}, {}, {}};
+      MatchedPair twins{speed ? std::move(*speed) : PairComparison(), {}, {}, {}};
       if (speed && agree(two, question, twins)) out.push_back({one, at->second, std::move(twins)});
     }
   }
@@ -128,14 +128,14 @@ std::vector<Match> matches(const Cohort& base, const Cohort& other, const Names&
   return out;
 }
 
-std::vector<Match> taken_once(std::vector<Match> all, const Cohort& base) {
+std::vector<PairMatch> taken_once(std::vector<PairMatch> all, const Cohort& base) {
   std::set<const Record*> taken;
-  std::erase_if(all, [&](const Match& one) {
+  std::erase_if(all, [&](const PairMatch& one) {
     if (taken.count(one.base) > 0 || taken.count(one.other) > 0) return true;
     taken.insert({one.base, one.other});
     return false;
   });
-  const auto place = [&](const Match& one) {
+  const auto place = [&](const PairMatch& one) {
     return std::find(base.records.begin(), base.records.end(), one.base) - base.records.begin();
   };
   std::stable_sort(all.begin(), all.end(),
@@ -144,7 +144,7 @@ std::vector<Match> taken_once(std::vector<Match> all, const Cohort& base) {
 }
 
 // What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
-void name_places(std::vector<Match>& all, const Names& question) {
+void name_places(std::vector<PairMatch>& all, const Names& question) {
   Cohort first{"", {}};
   for (const auto& one : all) first.records.push_back(one.base);
   auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
@@ -161,14 +161,14 @@ void name_places(std::vector<Match>& all, const Names& question) {
     }
 }
 
-bool same_ratio(const std::vector<Twins>& pairs) {
-  return pairs.size() > 1 && std::ranges::all_of(pairs, [&](const Twins& twins) {
+bool same_ratio(const std::vector<MatchedPair>& pairs) {
+  return pairs.size() > 1 && std::ranges::all_of(pairs, [&](const MatchedPair& twins) {
            return std::abs(std::log(twins.judgement.ratio->value /
                                     pairs[0].judgement.ratio->value)) < 5e-4;
          });
 }
 
-Judgement judge_pairs(const std::vector<Twins>& pairs) {
+Judgement judge_pairs(const std::vector<MatchedPair>& pairs) {
   if (pairs.size() == 1) return pairs.front().judgement;
   std::vector<double> ratios;
   Judgement out;
@@ -180,9 +180,9 @@ Judgement judge_pairs(const std::vector<Twins>& pairs) {
   }
   out.ratio = paired_interval(ratios);
   const bool apart = *out.ratio->low > 1 || *out.ratio->high < 1;
-  out.verdict = !apart                  ? Verdict::no_difference
-                : out.ratio->value >= 1 ? Verdict::better
-                                        : Verdict::worse;
+  out.verdict = !apart                  ? PairVerdict::no_difference
+                : out.ratio->value >= 1 ? PairVerdict::better
+                                        : PairVerdict::worse;
   return out;
 }
 
@@ -205,9 +205,9 @@ Interval paired_interval(const std::vector<double>& ratios) {
   return out;
 }
 
-LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t group,
-                          const Sizing& sizing) {
-  LikeForLike out;
+PairedComparison like_for_like(const Cohort& base, const Cohort& other, std::size_t group,
+                               const SizeNormalization& sizing) {
+  PairedComparison out;
   out.group = group;
   if (varying_fields(base).empty() && varying_fields(other).empty()) return out;
   out.question = question_of(base, other);
@@ -216,7 +216,7 @@ LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t g
     if (found.empty()) continue;
     name_places(found, out.question);
     for (auto& one : found) out.pairs.push_back(std::move(one.twins));
-    out.per_gpu = std::any_of(out.pairs.begin(), out.pairs.end(), [](const Twins& twins) {
+    out.per_gpu = std::any_of(out.pairs.begin(), out.pairs.end(), [](const MatchedPair& twins) {
       return twins.metric == "gpu_hours_per_1e9_tokens";
     });
     out.judgement = judge_pairs(out.pairs);

@@ -6,8 +6,9 @@ namespace orch::compare {
 namespace {
 
 auto count(const Metric& metric, bool estimated) {
-  return std::count_if(metric.values.begin(), metric.values.end(),
-                       [&](const Value& value) { return value.of(estimated).has_value(); });
+  return std::count_if(
+      metric.values.begin(), metric.values.end(),
+      [&](const ComparedAmount& value) { return value.of(estimated).has_value(); });
 }
 
 double number(const Metric& metric, std::size_t group, bool estimated) {
@@ -17,13 +18,14 @@ double number(const Metric& metric, std::size_t group, bool estimated) {
 
 // Steps compare only where the judgements say so.
 bool comparable(const Comparison& comparison, std::size_t metric) {
-  return std::all_of(comparison.against.begin(), comparison.against.end(), [&](const Against& a) {
-    return a.judgements[metric].verdict != Verdict::not_comparable;
-  });
+  return std::all_of(comparison.against.begin(), comparison.against.end(),
+                     [&](const GroupComparison& a) {
+                       return a.judgements[metric].verdict != PairVerdict::not_comparable;
+                     });
 }
 
 // Each shares the place of the first of the group that it cannot be told apart from.
-void place(const Metric& metric, bool estimated, std::vector<Rank>& ranks) {
+void place(const Metric& metric, bool estimated, std::vector<RankedRecord>& ranks) {
   std::size_t leader = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     ranks[i].estimated = estimated;
@@ -48,15 +50,15 @@ const Metric* headline(const Comparison& comparison) {
   return nullptr;
 }
 
-std::vector<Rank> ranking_of(const Comparison& comparison) {
+std::vector<RankedRecord> ranking_of(const Comparison& comparison) {
   const auto* metric = headline(comparison);
   if (metric == nullptr) return {};
   const bool estimated = count(*metric, false) < 2;
-  std::vector<Rank> ranked, others;
+  std::vector<RankedRecord> ranked, others;
   for (std::size_t i = 0; i < metric->values.size(); ++i)
     (metric->values[i].of(estimated) && !comparison.groups[i].lost ? ranked : others)
         .push_back({i, 0, false, false});
-  std::stable_sort(ranked.begin(), ranked.end(), [&](const Rank& a, const Rank& b) {
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const RankedRecord& a, const RankedRecord& b) {
     return number(*metric, a.group, estimated) < number(*metric, b.group, estimated);
   });
   place(*metric, estimated, ranked);

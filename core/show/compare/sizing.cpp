@@ -17,7 +17,7 @@ std::optional<double> by_shape(const Record& record) {
   return 72 * *L * *h * *h * (1 + *s / (6 * *h) + *V / (16 * *L * *h));
 }
 
-const Record* without(const std::vector<Cohort>& groups, Sizing::By by) {
+const Record* without(const std::vector<Cohort>& groups, SizeNormalization::FlopsBy by) {
   for (const auto& group : groups)
     for (const auto* record : group.records)
       if (!flops_per_token(*record, by)) return record;
@@ -26,8 +26,8 @@ const Record* without(const std::vector<Cohort>& groups, Sizing::By by) {
 
 }  // namespace
 
-std::optional<double> flops_per_token(const Record& record, Sizing::By by) {
-  if (by == Sizing::By::shape) return by_shape(record);
+std::optional<double> flops_per_token(const Record& record, SizeNormalization::FlopsBy by) {
+  if (by == SizeNormalization::FlopsBy::shape) return by_shape(record);
   const auto params = positive(record.field_number("params"));
   if (!params) return std::nullopt;
   return 6 * *params;
@@ -38,24 +38,24 @@ bool work_differs(const std::vector<Cohort>& groups) {
   double least = 0, most = 0;
   for (const auto& group : groups)
     for (const auto* record : group.records)
-      if (const auto flops = flops_per_token(*record, Sizing::By::params)) {
+      if (const auto flops = flops_per_token(*record, SizeNormalization::FlopsBy::params)) {
         least = least == 0 ? *flops : std::min(least, *flops);
         most = std::max(most, *flops);
       }
   return most > kMuch * least;
 }
 
-double Sizing::factor(const Record& of) const {
+double SizeNormalization::factor(const Record& of) const {
   return base ? *base / flops_per_token(of, by).value_or(*base) : 1.0;
 }
 
-Sizing same_size(const std::vector<Cohort>& groups) {
+SizeNormalization same_size(const std::vector<Cohort>& groups) {
   const auto& first = *groups.front().records.front();
   const Record* lacking = nullptr;
-  for (const auto by : {Sizing::By::shape, Sizing::By::params})
+  for (const auto by : {SizeNormalization::FlopsBy::shape, SizeNormalization::FlopsBy::params})
     if (lacking = without(groups, by); lacking == nullptr)
       return {by, first.id, flops_per_token(first, by)};
-  return {Sizing::By::unknown, lacking->id, {}};
+  return {SizeNormalization::FlopsBy::unknown, lacking->id, {}};
 }
 
 }  // namespace orch::compare

@@ -23,7 +23,7 @@ constexpr double kLeastJump = 0.005;  // of the level
 constexpr double kBack = 2;           // within so many deviations of the level it has recovered
 
 // What the curve was like before a place.
-class Past {
+class RecentLosses {
  public:
   void add(double loss) {
     held_.push_back(loss);
@@ -45,9 +45,9 @@ class Past {
   std::deque<double> held_;
 };
 
-class Finder {
+class SpikeFinder {
  public:
-  explicit Finder(std::vector<std::int64_t> resumes) : resumes_(std::move(resumes)) {
+  explicit SpikeFinder(std::vector<std::int64_t> resumes) : resumes_(std::move(resumes)) {
     std::sort(resumes_.begin(), resumes_.end());
   }
 
@@ -104,7 +104,7 @@ class Finder {
 
   std::vector<std::int64_t> resumes_;
   std::size_t next_ = 0, since_resume_ = 0;
-  Past past_, during_;
+  RecentLosses past_, during_;
   double level_ = 0, noise_ = 0;
   std::optional<Spike> open_;
   std::vector<Spike> found_;
@@ -114,7 +114,7 @@ class Finder {
 
 std::vector<Spike> find_spikes(const std::vector<LossPoint>& losses,
                                const std::vector<std::int64_t>& resumes) {
-  Finder finder(resumes);
+  SpikeFinder finder(resumes);
   for (const auto& point : losses)
     if (std::isfinite(point.loss)) finder.add(point);
   return finder.take();

@@ -12,21 +12,21 @@
 namespace orch::findings {
 namespace {
 
-using compare::Aspect, compare::Judgement, compare::Metric, compare::Shared, compare::Standing,
-    compare::Verdict;
+using compare::Aspect, compare::Judgement, compare::Metric, compare::SharedRecords,
+    compare::FieldAgreement, compare::PairVerdict;
 using statistics::Interval;
 using Names = std::vector<std::string>;
 
 constexpr Comparative kSpeed{"is ", "faster", "slower", "as fast"};
 constexpr Comparative kPerGpu{"is ", "faster per GPU", "slower per GPU", "as fast per GPU"};
 
-bool gpus_differ(const Comparison& c, const Against& against) {
-  return compare::standing_of(c.differences, "gpus", against.group) == Standing::differs;
+bool gpus_differ(const Comparison& c, const GroupComparison& against) {
+  return compare::standing_of(c.differences, "gpus", against.group) == FieldAgreement::differs;
 }
 
 // The metric for comparing two groups: GPU-hours if the numbers of GPUs differ, else the metric
 // that groups are ordered by, else the first that both have.
-const Metric* metric_of(const Comparison& c, const Against& against) {
+const Metric* metric_of(const Comparison& c, const GroupComparison& against) {
   const auto* ordered = compare::headline(c);
   const Metric* found = nullptr;
   for (std::size_t i = 0; i < c.metrics.size(); ++i) {
@@ -38,7 +38,8 @@ const Metric* metric_of(const Comparison& c, const Against& against) {
   return found;
 }
 
-const Judgement& judgement_of(const Comparison& c, const Against& against, const Metric* metric) {
+const Judgement& judgement_of(const Comparison& c, const GroupComparison& against,
+                              const Metric* metric) {
   return against.judgements[static_cast<std::size_t>(metric - c.metrics.data())];
 }
 
@@ -47,8 +48,8 @@ Names sizes_text(const Comparison& c, std::size_t group) {
   Names out;
   const auto add = [&](const std::string& field) {
     const auto* found = compare::find(c.differences, field);
-    if (found == nullptr || found->standings[group] != Standing::differs) return false;
-    const auto text = [&](const compare::Said& said) {
+    if (found == nullptr || found->standings[group] != FieldAgreement::differs) return false;
+    const auto text = [&](const compare::FieldValues& said) {
       if (said.values.size() == 1 && field == "params")
         return format_tokens(number_from<double>(said.values.front()).value_or(0));
       return first_of(said.values, 3);
@@ -80,7 +81,7 @@ std::string clause(const Comparison& c, std::size_t group, const Judgement& judg
   const auto base = spoken(c, 0), other = spoken(c, group);
   if (const auto limits = limits_text(judgement); !limits.empty())
     beside.insert(beside.begin(), limits);
-  if (judgement.verdict == Verdict::no_difference)
+  if (judgement.verdict == PairVerdict::no_difference)
     return fmt::format("{} and {} do not differ beyond the error of what was {} ({}{}{})", other,
                        base, judgement.estimated ? "estimated" : "measured", plain,
                        beside.empty() ? "" : "; ", join(beside, "; "));
@@ -89,12 +90,12 @@ std::string clause(const Comparison& c, std::size_t group, const Judgement& judg
                                ? "is estimated " + std::string(words.verb == "is " ? "" : "at ")
                                : std::string(words.verb);
   const auto out = other + " " + verb + plain + " than " + base + more;
-  return judgement.verdict == Verdict::unclear ? "unclear: " + out : out;
+  return judgement.verdict == PairVerdict::unclear ? "unclear: " + out : out;
 }
 
-std::string values_text(const Metric& metric, const compare::Value& value,
-                        const compare::Value& base, bool estimated) {
-  const auto text = [&](const compare::Value& of) {
+std::string values_text(const Metric& metric, const compare::ComparedAmount& value,
+                        const compare::ComparedAmount& base, bool estimated) {
+  const auto text = [&](const compare::ComparedAmount& of) {
     auto plain = *of.of(estimated);
     plain.low.reset();
     return interval_text(metric, plain);
@@ -103,8 +104,8 @@ std::string values_text(const Metric& metric, const compare::Value& value,
 }
 
 // A token of a larger model is more work, so the FLOP/s of the GPUs are compared as well.
-std::string work_text(const Comparison& c, const Against& against) {
-  if (!contains(against.unequal, compare::Unequal::models)) return "";
+std::string work_text(const Comparison& c, const GroupComparison& against) {
+  if (!contains(against.unequal, compare::Inequality::models)) return "";
   for (const auto& metric : c.metrics)
     if (const auto& judged = judgement_of(c, against, &metric);
         metric.name == "model_tflops_per_gpu" && judged.ratio)
@@ -113,7 +114,8 @@ std::string work_text(const Comparison& c, const Against& against) {
   return "";
 }
 
-std::string groups_text(const Comparison& c, const Against& against, const Lead& lead) {
+std::string groups_text(const Comparison& c, const GroupComparison& against,
+                        const LeadSentence& lead) {
   const auto& metric = *lead.metric;
   const bool per_gpu = gpus_differ(c, against) && metric.name == "gpu_hours_per_1e9_tokens";
   auto words = comparative_of(metric);
@@ -132,7 +134,7 @@ std::string groups_text(const Comparison& c, const Against& against, const Lead&
 }
 
 // "on 8 and 16 GPUs", if the pairs differ in that.
-std::string places_text(const compare::LikeForLike& pairs) {
+std::string places_text(const compare::PairedComparison& pairs) {
   Names counts;
   for (const auto& twins : pairs.pairs)
     if (twins.where.size() == 1 && twins.where[0].first == "gpus")
@@ -140,14 +142,14 @@ std::string places_text(const compare::LikeForLike& pairs) {
   return counts.size() == pairs.pairs.size() ? " on " + and_list(counts) + " GPUs" : "";
 }
 
-std::string pairs_text(const Comparison& c, const Lead& lead) {
+std::string pairs_text(const Comparison& c, const LeadSentence& lead) {
   const auto& pairs = *lead.pairs;
   return fmt::format("Like for like, {}: {}{}.",
                      clause(c, pairs.group, pairs.judgement, pairs.per_gpu ? kPerGpu : kSpeed, {}),
                      plural(pairs.pairs.size(), "pair"), places_text(pairs));
 }
 
-std::string best_text(const Comparison& c, const Lead& lead) {
+std::string best_text(const Comparison& c, const LeadSentence& lead) {
   const auto& best = *lead.best;
   Metric metric;
   metric.name = best.metric, metric.title = best.title;
@@ -164,19 +166,19 @@ std::string best_text(const Comparison& c, const Lead& lead) {
       ratio_text({best.judgement.ratio->value, {}, {}, 1}, kSpeed), values);
 }
 
-std::string shared_text(const Comparison& c, const Against& against) {
+std::string shared_text(const Comparison& c, const GroupComparison& against) {
   const auto other = spoken(c, against.group), base = spoken(c, 0);
-  if (against.shared == Shared::part)
+  if (against.shared == SharedRecords::part)
     return fmt::format(
         "{} and {} are one run: one log is a part of the other. There is nothing to compare.",
         other, base);
-  if (against.shared == Shared::copy)
+  if (against.shared == SharedRecords::copy)
     return fmt::format("{} is a copy of {}: there is nothing to compare.", other, base);
   return fmt::format("{} and {} are the same {}: there is nothing to compare.", other, base,
-                     against.shared == Shared::record ? "record" : "records");
+                     against.shared == SharedRecords::record ? "record" : "records");
 }
 
-std::string ended_text(const Comparison& c, const Against& against) {
+std::string ended_text(const Comparison& c, const GroupComparison& against) {
   auto out = fmt::format("{}: {}; {}: {}.", spoken(c, against.group),
                          outcome_text(c.groups[against.group]), spoken(c, 0),
                          outcome_text(c.groups.front()));
@@ -200,37 +202,37 @@ std::string spoken(const Comparison& c, std::size_t group) {
   return name.find('=') == std::string::npos ? name.substr(name.find_last_of('/') + 1) : name;
 }
 
-Lead lead_of(const Comparison& c, const Against& against) {
-  Lead out;
+LeadSentence lead_of(const Comparison& c, const GroupComparison& against) {
+  LeadSentence out;
   const auto& pairs = c.pairs[against.group - 1];
-  if (pairs.judgement.verdict != Verdict::missing) {
-    out.by = Lead::By::pairs;
+  if (pairs.judgement.verdict != PairVerdict::missing) {
+    out.by = LeadSentence::LeadKind::pairs;
     out.pairs = &pairs;
     out.judgement = &pairs.judgement;
     return out;
   }
   for (const auto& best : c.best)
     if (best.group == against.group && best.judgement.ratio) {
-      out.by = Lead::By::best;
+      out.by = LeadSentence::LeadKind::best;
       out.best = &best;
       out.judgement = &best.judgement;
       return out;
     }
   out.metric = metric_of(c, against);
   if (out.metric == nullptr) return out;
-  out.by = Lead::By::groups;
+  out.by = LeadSentence::LeadKind::groups;
   out.judgement = &judgement_of(c, against, out.metric);
   if (out.metric->aspect != Aspect::other) out.aspect = out.metric->aspect;
   return out;
 }
 
-std::string answer_text(const Comparison& c, const Against& against) {
+std::string answer_text(const Comparison& c, const GroupComparison& against) {
   if (against.itself()) return shared_text(c, against);
-  if (against.outcome.verdict != Verdict::missing) return ended_text(c, against);
+  if (against.outcome.verdict != PairVerdict::missing) return ended_text(c, against);
   const auto lead = lead_of(c, against);
-  if (lead.by == Lead::By::pairs) return pairs_text(c, lead);
-  if (lead.by == Lead::By::best) return best_text(c, lead);
-  if (lead.by == Lead::By::groups) return groups_text(c, against, lead);
+  if (lead.by == LeadSentence::LeadKind::pairs) return pairs_text(c, lead);
+  if (lead.by == LeadSentence::LeadKind::best) return best_text(c, lead);
+  if (lead.by == LeadSentence::LeadKind::groups) return groups_text(c, against, lead);
   return fmt::format("nothing that was measured or estimated of {} and {} compares.",
                      spoken(c, against.group), spoken(c, 0));
 }

@@ -68,7 +68,7 @@ std::string settings_text(const compare::Explanation& e, const Names& causes) {
 
 }  // namespace
 
-std::string said_text(const compare::Said& said) {
+std::string said_text(const compare::FieldValues& said) {
   if (said.values.empty()) return "not said";
   const auto shown = std::min(said.values.size(), kValues);
   auto out = join(std::span(said.values).first(shown), ", ");
@@ -82,11 +82,11 @@ std::string change_text(const compare::Difference& difference, std::size_t group
          said_text(difference.said[group]);
 }
 
-std::string causes_text(const Comparison& c, const Against& against) {
+std::string causes_text(const Comparison& c, const GroupComparison& against) {
   const auto lead = lead_of(c, against);
-  const bool ended = against.outcome.verdict != compare::Verdict::missing;
-  if (against.itself() || (lead.by == Lead::By::nothing && !ended)) return "";
-  if (lead.by == Lead::By::pairs)
+  const bool ended = against.outcome.verdict != compare::PairVerdict::missing;
+  if (against.itself() || (lead.by == LeadSentence::LeadKind::nothing && !ended)) return "";
+  if (lead.by == LeadSentence::LeadKind::pairs)
     return "The records of a pair differ in " + and_list(lead.pairs->question) + ".";
   const auto& e = against.explanations[static_cast<std::size_t>(lead.aspect)];
   const auto circumstances = circumstances_text(c, e, against.group);

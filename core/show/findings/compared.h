@@ -11,31 +11,31 @@
 // and values are taken from records unchanged: the caller must make them printable.
 namespace orch::findings {
 
-using compare::Against;
 using compare::Comparison;
+using compare::GroupComparison;
 
 // The name of a group in sentences: fsdp for "strategy=fsdp", a file without its folders.
 std::string spoken(const Comparison& comparison, std::size_t group);
 
 // What the first sentence compares: pairs of records that differ in nothing else, the best of mixed
 // groups, or all records of both.
-struct Lead {
-  enum class By { nothing, pairs, best, groups };
-  By by = By::nothing;
+struct LeadSentence {
+  enum class LeadKind { nothing, pairs, best, groups };
+  LeadKind by = LeadKind::nothing;
   const compare::Judgement* judgement = nullptr;
-  const compare::LikeForLike* pairs = nullptr;
-  const compare::BestAgainst* best = nullptr;
+  const compare::PairedComparison* pairs = nullptr;
+  const compare::BestComparison* best = nullptr;
   const compare::Metric* metric = nullptr;  // points into the groups
   compare::Aspect aspect = compare::Aspect::speed;
 };
-Lead lead_of(const Comparison& comparison, const Against& against);
+LeadSentence lead_of(const Comparison& comparison, const GroupComparison& against);
 
 // The result, with the differences in GPUs, sequence length and model.
-std::string answer_text(const Comparison& comparison, const Against& against);
+std::string answer_text(const Comparison& comparison, const GroupComparison& against);
 // Reasons to doubt the answer; empty: none.
-std::string sure_text(const Comparison& comparison, const Against& against);
+std::string sure_text(const Comparison& comparison, const GroupComparison& against);
 // Possible explanations: settings that orch knows by name, others by number.
-std::string causes_text(const Comparison& comparison, const Against& against);
+std::string causes_text(const Comparison& comparison, const GroupComparison& against);
 
 // Notes on the whole: sizes, mixed groups, records left out or counted once.
 std::vector<std::string> notes(const Comparison& comparison);
@@ -43,17 +43,17 @@ std::vector<std::string> notes(const Comparison& comparison);
 std::vector<std::string> doubts(const Comparison& comparison);
 
 // "2 of 3 ran, 1 of 3 ran out of GPU memory".
-std::string outcome_text(const compare::Taken& group);
+std::string outcome_text(const compare::GroupSummary& group);
 
 // "2, 4", "true (assumed)", "not said".
-std::string said_text(const compare::Said& said);
+std::string said_text(const compare::FieldValues& said);
 // "zero_stage 1 → 3".
 std::string change_text(const compare::Difference& difference, std::size_t group);
 
 // "2.31 (2.3 to 2.33)", in the unit of display.
 std::string interval_text(const compare::Metric& metric, const statistics::Interval& interval);
 // "258 (249 to 350, range of 3)", empty if it was not measured; "?" after a doubtful value.
-std::string measured_text(const compare::Metric& metric, const compare::Value& value);
+std::string measured_text(const compare::Metric& metric, const compare::ComparedAmount& value);
 
 // The words for a ratio.
 struct Comparative {

@@ -11,7 +11,8 @@
 namespace orch::findings {
 namespace {
 
-using compare::Aspect, compare::Judgement, compare::Metric, compare::Reason, compare::Verdict;
+using compare::Aspect, compare::Judgement, compare::Metric, compare::VerdictReason,
+    compare::PairVerdict;
 using statistics::Interval;
 
 double in_unit(const Metric& metric) {
@@ -58,7 +59,7 @@ std::string interval_text(const Metric& metric, const Interval& interval) {
          fmt::format(" ({} to {})", number(metric, *interval.low), number(metric, *interval.high));
 }
 
-std::string measured_text(const Metric& metric, const compare::Value& value) {
+std::string measured_text(const Metric& metric, const compare::ComparedAmount& value) {
   if (!value.measured) return "";
   auto out = interval_text(metric, *value.measured);
   if (value.lowest)
@@ -93,21 +94,22 @@ std::string ratio_text(const Interval& ratio, const Comparative& words) {
 }
 
 std::string reason_text(const Comparison& c, const Judgement& judgement, std::size_t group) {
-  static const std::map<Reason, std::string_view> kTexts{
-      {Reason::single_values, "single values: no interval"},
-      {Reason::one_single_value, "one of the two is a single value: no interval"},
-      {Reason::medians, "medians of a mixture: no interval"},
-      {Reason::ranges_overlap, "the ranges of the mixtures overlap"},
-      {Reason::few_runs, "repeats of one configuration differ by that much: repeat them to know"},
-      {Reason::repeats, "repeats of one run: it is noise"},
-      {Reason::unknown_tokens, "it is not known whether a step has as many tokens in both"},
-      {Reason::unsaid_convention, "the convention is not said: they may not count alike"},
-      {Reason::one_convention, "only one of the two counts like this"},
-      {Reason::only_one, "only one of the two has it"},
-      {Reason::one_estimated, "measured in one and only estimated in the other"}};
-  if (judgement.reason == Reason::other_models) return models_text(c, group);
-  if (judgement.reason == Reason::other_tokens) return tokens_text(c, group);
-  if (judgement.reason == Reason::other_memory) return memory_text(c, group);
+  static const std::map<VerdictReason, std::string_view> kTexts{
+      {VerdictReason::single_values, "single values: no interval"},
+      {VerdictReason::one_single_value, "one of the two is a single value: no interval"},
+      {VerdictReason::medians, "medians of a mixture: no interval"},
+      {VerdictReason::ranges_overlap, "the ranges of the mixtures overlap"},
+      {VerdictReason::few_runs,
+       "repeats of one configuration differ by that much: repeat them to know"},
+      {VerdictReason::repeats, "repeats of one run: it is noise"},
+      {VerdictReason::unknown_tokens, "it is not known whether a step has as many tokens in both"},
+      {VerdictReason::unsaid_convention, "the convention is not said: they may not count alike"},
+      {VerdictReason::one_convention, "only one of the two counts like this"},
+      {VerdictReason::only_one, "only one of the two has it"},
+      {VerdictReason::one_estimated, "measured in one and only estimated in the other"}};
+  if (judgement.reason == VerdictReason::other_models) return models_text(c, group);
+  if (judgement.reason == VerdictReason::other_tokens) return tokens_text(c, group);
+  if (judgement.reason == VerdictReason::other_memory) return memory_text(c, group);
   const auto found = kTexts.find(judgement.reason);
   return found == kTexts.end() ? "" : std::string(found->second);
 }
@@ -117,8 +119,8 @@ std::string judgement_text(const Comparison& c, const Judgement& judgement, cons
   const auto reason = reason_text(c, judgement, group);
   if (!judgement.ratio) return reason;
   const auto ratio = ratio_text(*judgement.ratio, comparative_of(metric));
-  if (judgement.verdict == Verdict::no_difference) return "no detectable difference: " + ratio;
-  if (judgement.verdict != Verdict::unclear) return ratio;
+  if (judgement.verdict == PairVerdict::no_difference) return "no detectable difference: " + ratio;
+  if (judgement.verdict != PairVerdict::unclear) return ratio;
   return "unclear: " + ratio +
          (judgement.estimated ? ", within what estimates can be wrong" : "; " + reason);
 }

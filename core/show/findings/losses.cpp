@@ -19,20 +19,22 @@ std::string why_not_text(const Losses& losses) {
   const auto range = [&](const Losses::Side& side) {
     return on_axis(losses, side.from) + " to " + on_axis(losses, side.to);
   };
-  static const std::map<Losses::Why, std::string> kTexts{
-      {Losses::Why::tokens_of_one, "the tokens of only one are known"},
-      {Losses::Why::no_tokens, "tokens are not known, and steps may have another number of them"},
-      {Losses::Why::no_numbers, "no finite loss in one of them"},
-      {Losses::Why::no_curve,
+  static const std::map<Losses::AlignmentResult, std::string> kTexts{
+      {Losses::AlignmentResult::tokens_of_one, "the tokens of only one are known"},
+      {Losses::AlignmentResult::no_tokens,
+       "tokens are not known, and steps may have another number of them"},
+      {Losses::AlignmentResult::no_numbers, "no finite loss in one of them"},
+      {Losses::AlignmentResult::no_curve,
        "there is no curve, and the last losses are not known to be at the same tokens"}};
-  if (losses.why_not != Losses::Why::nothing_in_common) return kTexts.at(losses.why_not);
+  if (losses.why_not != Losses::AlignmentResult::nothing_in_common)
+    return kTexts.at(losses.why_not);
   return fmt::format("no {} in common: {} and {}", losses.axis, range(losses.base),
                      range(losses.other));
 }
 
 // Over the losses that are numbers.
 std::string numbers_text(const Losses& losses) {
-  if (losses.why_not != Losses::Why::aligned)
+  if (losses.why_not != Losses::AlignmentResult::aligned)
     return "the losses cannot be aligned: " + why_not_text(losses);
   const auto& end = losses.places.back();
   const auto ends =

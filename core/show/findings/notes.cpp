@@ -11,24 +11,24 @@
 namespace orch::findings {
 namespace {
 
-using compare::Fate, compare::Kind, compare::Reason, compare::Sizing, compare::Standing,
-    compare::Unequal;
+using compare::EndKind, compare::GroupKind, compare::VerdictReason, compare::SizeNormalization,
+    compare::FieldAgreement, compare::Inequality;
 using record::Failure;
 using Names = std::vector<std::string>;
 
 // The answer itself has the numbers of GPUs.
-const std::map<Unequal, std::string_view> kUnequal{
-    {Unequal::models, "the models differ: this is not a comparison of equals"},
-    {Unequal::sequences,
+const std::map<Inequality, std::string_view> kUnequal{
+    {Inequality::models, "the models differ: this is not a comparison of equals"},
+    {Inequality::sequences,
      "sequences differ: a token of a longer one takes more work and sees more context"},
-    {Unequal::vocabularies, "vocabularies differ: their losses per token do not compare"},
-    {Unequal::recomputation,
+    {Inequality::vocabularies, "vocabularies differ: their losses per token do not compare"},
+    {Inequality::recomputation,
      "recomputation differs: TFLOPs that count it go up without more speed"}};
 
 // Important fields that only one of the two groups states.
 Names half_said(const Comparison& c, std::size_t group) {
   const auto is_half = [&](std::string_view field) {
-    return compare::standing_of(c.differences, field, group) == Standing::one_sided;
+    return compare::standing_of(c.differences, field, group) == FieldAgreement::one_sided;
   };
   Names out;
   if (is_half("gpus")) out.emplace_back("GPUs");
@@ -44,11 +44,11 @@ std::string count_text(std::size_t some, std::size_t all) {
 }
 
 template <class Test>
-std::size_t count(const std::vector<compare::Twins>& pairs, Test test) {
+std::size_t count(const std::vector<compare::MatchedPair>& pairs, Test test) {
   return static_cast<std::size_t>(std::ranges::count_if(pairs, test));
 }
 
-Names pairs_weaknesses(const compare::LikeForLike& all) {
+Names pairs_weaknesses(const compare::PairedComparison& all) {
   Names out, unsaid;
   const auto& pairs = all.pairs;
   if (pairs.size() < 3)
@@ -73,10 +73,10 @@ Names pairs_weaknesses(const compare::LikeForLike& all) {
 }
 
 // The data that an answer is based on.
-Names numbers_text(const Comparison& c, const Against& against, const Lead& lead) {
+Names numbers_text(const Comparison& c, const GroupComparison& against, const LeadSentence& lead) {
   Names out;
   const auto& judgement = *lead.judgement;
-  if (lead.by == Lead::By::best)
+  if (lead.by == LeadSentence::LeadKind::best)
     out.push_back(
         fmt::format("no records of the two differ in nothing else: each is the best of {} "
                     "and {}",
@@ -87,10 +87,11 @@ Names numbers_text(const Comparison& c, const Against& against, const Lead& lead
   if (!judgement.doubtful.empty())
     out.push_back("it rests on doubtful numbers of " + first_of(judgement.doubtful, 3) +
                   " (see Doubts)");
-  const auto of_steps = [](const compare::Value& value) {
+  const auto of_steps = [](const compare::ComparedAmount& value) {
     return value.runs == 1 && value.measured && value.measured->has_limits();
   };
-  if (lead.by == Lead::By::groups && judgement.reason == Reason::none && !judgement.estimated &&
+  if (lead.by == LeadSentence::LeadKind::groups && judgement.reason == VerdictReason::none &&
+      !judgement.estimated &&
       (of_steps(lead.metric->values.front()) || of_steps(lead.metric->values[against.group])))
     out.emplace_back(
         "the interval is of the steps of one run, and how much runs differ is not in it");
@@ -108,11 +109,11 @@ std::string failure_text(Failure failure) {
   return found != kTexts.end() ? found->second : "failed (" + std::string(name(failure)) + ")";
 }
 
-std::string ending_text(const compare::Ending& ending) {
-  if (ending.fate == Fate::lost_loss) return "lost its loss (" + ending.nan + ")";
-  if (ending.fate == Fate::failed) return failure_text(ending.failure);
-  if (ending.fate == Fate::time_limit) return "ran until its time limit";
-  if (ending.fate == Fate::not_run) return "was not run";
+std::string ending_text(const compare::GroupEnding& ending) {
+  if (ending.fate == EndKind::lost_loss) return "lost its loss (" + ending.nan + ")";
+  if (ending.fate == EndKind::failed) return failure_text(ending.failure);
+  if (ending.fate == EndKind::time_limit) return "ran until its time limit";
+  if (ending.fate == EndKind::not_run) return "was not run";
   return ending.nan.empty() ? "ran" : "ran (loss " + ending.nan + ")";
 }
 
@@ -120,11 +121,11 @@ std::string sizing_text(const Comparison& c) {
   const auto& sizing = c.sizing;
   const auto at =
       fmt::format("times are at the model size of {} ({})", spoken(c, 0), sizing.record);
-  if (sizing.by == Sizing::By::shape)
+  if (sizing.by == SizeNormalization::FlopsBy::shape)
     return at + ": by 72 B s L h^2 (1 + s/6h + V/16Lh) FLOPs per step, without recomputation";
-  if (sizing.by == Sizing::By::params)
+  if (sizing.by == SizeNormalization::FlopsBy::params)
     return at + ": by 6 FLOPs per parameter and token, as not all say their shape";
-  if (sizing.by == Sizing::By::as_it_is) return "";
+  if (sizing.by == SizeNormalization::FlopsBy::as_it_is) return "";
   return fmt::format(
       "times cannot be brought to the same size: {} says neither its shape (layers, "
       "hidden, vocab, seq) nor its params",
@@ -154,7 +155,7 @@ void add_group(const Comparison& c, std::size_t g, Names& out) {
                     group.left_out, group.left_out + group.ids.size()));
   if (group.copies > 0)
     say(fmt::format("{} of its records are copies or parts of others: counted once", group.copies));
-  if (group.kind == Kind::mixture)
+  if (group.kind == GroupKind::mixture)
     say(
         fmt::format("a mixture of {} records that differ in {}: its median stands for it, with its "
                     "range",
@@ -163,22 +164,23 @@ void add_group(const Comparison& c, std::size_t g, Names& out) {
 
 }  // namespace
 
-std::string sure_text(const Comparison& c, const Against& against) {
+std::string sure_text(const Comparison& c, const GroupComparison& against) {
   const auto lead = lead_of(c, against);
   if (against.itself() || lead.judgement == nullptr) return "";
   Names out;
-  if (lead.by != Lead::By::pairs)
+  if (lead.by != LeadSentence::LeadKind::pairs)
     for (const auto unequal : against.unequal)
       if (kUnequal.contains(unequal)) out.emplace_back(kUnequal.at(unequal));
-  if (const auto half = half_said(c, against.group); lead.by == Lead::By::groups && !half.empty())
+  if (const auto half = half_said(c, against.group);
+      lead.by == LeadSentence::LeadKind::groups && !half.empty())
     out.push_back("only one of the two says its " + and_list(half));
-  auto numbers =
-      lead.by == Lead::By::pairs ? pairs_weaknesses(*lead.pairs) : numbers_text(c, against, lead);
+  auto numbers = lead.by == LeadSentence::LeadKind::pairs ? pairs_weaknesses(*lead.pairs)
+                                                          : numbers_text(c, against, lead);
   out.insert(out.end(), numbers.begin(), numbers.end());
   return out.empty() ? "" : join(out, "; ") + ".";
 }
 
-std::string outcome_text(const compare::Taken& group) {
+std::string outcome_text(const compare::GroupSummary& group) {
   if (group.endings.size() == 1) return ending_text(group.endings.front());
   Names parts;
   for (const auto& ending : group.endings)
@@ -191,7 +193,7 @@ std::vector<std::string> notes(const Comparison& c) {
   Names out;
   if (const auto text = sizing_text(c); !text.empty()) out.push_back(text);
   for (const auto& against : c.against) {
-    if (against.shared == compare::Shared::some)
+    if (against.shared == compare::SharedRecords::some)
       out.push_back(fmt::format("{}: {} of its {} records are in {} as well",
                                 spoken(c, against.group), against.shared_records,
                                 c.groups[against.group].ids.size(), spoken(c, 0)));

@@ -103,7 +103,7 @@ std::optional<double> mean_of(const std::vector<record::StepPoint>& points) {
   return points.empty() ? std::nullopt : std::optional(sum / static_cast<double>(points.size()));
 }
 
-Pairs measured_pairs(const Line& line) {
+Pairs measured_pairs(const PageLine& line) {
   const auto& measured = line.record->measured;
   const auto& numbers = line.numbers;
   Pairs out;
@@ -126,7 +126,7 @@ Pairs measured_pairs(const Line& line) {
   return out;
 }
 
-Pairs estimated_pairs(const Line& line) {
+Pairs estimated_pairs(const PageLine& line) {
   const auto& numbers = line.numbers;
   Pairs out;
   add(out, "no estimate", line.record->not_estimated);
@@ -152,7 +152,7 @@ Pairs estimated_pairs(const Line& line) {
 // "communication: tensor-parallel all-reduce": what was measured and what was estimated of it.
 Pairs item_pairs(const Record& record) {
   Pairs out;
-  const auto add_all = [&](const char* kind, const std::vector<plan::Item>& items) {
+  const auto add_all = [&](const char* kind, const std::vector<plan::EstimateItem>& items) {
     for (const auto& item : items) {
       auto name = item.kind + ": " + item.name;
       auto value = format_seconds(item.amount) + " " + kind;
@@ -217,7 +217,7 @@ Pairs doubt_pairs(const Record& record) {
 
 }  // namespace
 
-Chapters chapters_of(const Line& line) {
+Chapters chapters_of(const PageLine& line) {
   const auto& record = *line.record;
   Chapters all{{"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
                {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
@@ -227,7 +227,7 @@ Chapters chapters_of(const Line& line) {
   return all;
 }
 
-std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters) {
+std::string in_full(const std::vector<PageLine>& lines, const std::vector<Chapters>& chapters) {
   std::string out = "<noscript><h3>Every run in full</h3>\n";
   const auto n = std::min(lines.size(), kMostFull);
   for (std::size_t i = 0; i < n; ++i) {

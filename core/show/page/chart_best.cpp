@@ -18,7 +18,7 @@ constexpr std::size_t kMostInTable = 16;
 
 struct BestRun {
   std::string name;  // "megatron", or "megatron · 182B"
-  const Line* line = nullptr;
+  const PageLine* line = nullptr;
 
   bool is_measured() const { return line->numbers.days.measured.has_value(); }
   const Interval& days() const { return *line->numbers.best_days(); }
@@ -26,9 +26,9 @@ struct BestRun {
 };
 
 // What was measured goes before what is only estimated.
-std::vector<BestRun> best_runs(const Runs& runs) {
+std::vector<BestRun> best_runs(const ChartRuns& runs) {
   std::set<std::string> models, seen;
-  std::vector<const Line*> usable;
+  std::vector<const PageLine*> usable;
   for (const auto* line : runs.ranked)
     if (line->out.empty() && has_days(*line)) {
       usable.push_back(line);
@@ -53,12 +53,12 @@ std::string kind_words(const BestRun& run) {
 
 std::string what_to_know(const BestRun& run) {
   const auto& record = *run.line->record;
-  const bool is_tight =
-      !record.has_measurement() && record.estimated && record.estimated->fit == plan::Fit::tight;
+  const bool is_tight = !record.has_measurement() && record.estimated &&
+                        record.estimated->fit == plan::MemoryFit::tight;
   return kind_words(run) + (is_tight ? ", memory tight" : "");
 }
 
-void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t look,
+void add_best(Chart& chart, const ChartRuns& runs, const BestRun& run, std::size_t look,
               const std::string& beside) {
   auto& panel = chart.panels[0];
   auto mark = mark_of(runs, *run.line, look, run.days(), run.is_measured(),
@@ -72,7 +72,7 @@ void add_best(Chart& chart, const Runs& runs, const BestRun& run, std::size_t lo
 }
 
 // A column that says the same of all says nothing: empty ones are left out.
-void blank_if_same(show::Rows& data, const std::string& head) {
+void blank_if_same(show::TextRows& data, const std::string& head) {
   const auto column = static_cast<std::size_t>(std::ranges::find(data[0], head) - data[0].begin());
   const auto is_first = [&](const auto& row) { return row[column] == data[1][column]; };
   if (!std::all_of(data.begin() + 1, data.end(), is_first)) return;
@@ -80,7 +80,7 @@ void blank_if_same(show::Rows& data, const std::string& head) {
 }
 
 // "62.1 of 76.0".
-std::string memory_words(const Line& line) {
+std::string memory_words(const PageLine& line) {
   const auto& memory =
       line.numbers.memory.measured ? line.numbers.memory.measured : line.numbers.memory.estimated;
   if (!memory) return "";
@@ -118,7 +118,7 @@ std::vector<std::string> data_row(const BestRun& run) {
 
 }  // namespace
 
-Chart best_chart(const Runs& runs) {
+Chart best_chart(const ChartRuns& runs) {
   const auto all = best_runs(runs);
   if (all.size() < 2) return {};
   const bool one_model = all[0].name.find(" · ") == std::string::npos;
@@ -128,7 +128,7 @@ Chart best_chart(const Runs& runs) {
   out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train", "GiB",
                "Kind", "Run"}};
   auto& panel = out.panels.emplace_back();
-  std::vector<const Line*> lines;
+  std::vector<const PageLine*> lines;
   for (const auto& run : all) lines.push_back(run.line);
   const auto looks = shown_series(runs, lines);
   std::vector<double> values;

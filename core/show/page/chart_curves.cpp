@@ -18,8 +18,8 @@ namespace {
 
 using record::StepPoint;
 
-Curve curve_of(const Line& line, const std::vector<StepPoint>& points, double unit) {
-  Curve out{&line};
+PlottedCurve curve_of(const PageLine& line, const std::vector<StepPoint>& points, double unit) {
+  PlottedCurve out{&line};
   std::vector<double> steps;
   for (const auto& point : points)
     if (std::isfinite(point.value) && point.value > 0) {
@@ -31,8 +31,8 @@ Curve curve_of(const Line& line, const std::vector<StepPoint>& points, double un
 }
 
 // By tokens, or by steps where the tokens of a run are not known.
-Curve curve_of_loss(const Line& line, bool by_tokens) {
-  Curve out{&line};
+PlottedCurve curve_of_loss(const PageLine& line, bool by_tokens) {
+  PlottedCurve out{&line};
   std::vector<double> steps;
   for (const auto& point :
        record::thinned(line.record->measured.losses, &record::LossPoint::loss, kPoints))
@@ -45,12 +45,12 @@ Curve curve_of_loss(const Line& line, bool by_tokens) {
 }
 
 // Of runs whose loss became NaN those are left out, as long as there are others.
-std::string loss_finding(const std::vector<Curve>& curves, bool by_tokens) {
+std::string loss_finding(const std::vector<PlottedCurve>& curves, bool by_tokens) {
   std::set<std::string> models;
   std::vector<std::string> words;
-  const Curve* best = nullptr;
+  const PlottedCurve* best = nullptr;
   std::size_t resumes = 0;
-  const auto key = [](const Curve& curve) {
+  const auto key = [](const PlottedCurve& curve) {
     return std::pair(!record::nan_text(curve.line->record->measured).empty(),
                      curve.points.back().second);
   };
@@ -69,7 +69,7 @@ std::string loss_finding(const std::vector<Curve>& curves, bool by_tokens) {
                      resumes > 0 ? " " + plural(resumes, "resume") + " marked." : "");
 }
 
-std::string nan_note(const Runs& runs) {
+std::string nan_note(const ChartRuns& runs) {
   std::vector<std::string> out;
   for (const auto& line : runs.lines)
     if (const auto nan = record::nan_text(line.record->measured); !nan.empty())
@@ -78,21 +78,21 @@ std::string nan_note(const Runs& runs) {
 }
 
 // The first step after a start compiles, allocates and connects: that it is slow is no news.
-bool is_start(const Curve& curve, const Chart::Place& point) {
+bool is_start(const PlottedCurve& curve, const Chart::Place& point) {
   return point == curve.points.front() ||
          std::ranges::any_of(curve.line->record->measured.resumes, [&](const auto step) {
            return static_cast<double>(step) == point.first;
          });
 }
 
-double median_level(const Curve& curve) {
+double median_level(const PlottedCurve& curve) {
   std::vector<double> values;
   for (const auto& [step, seconds] : curve.points) values.push_back(seconds);
   return statistics::median(values);
 }
 
-std::string pace_finding(const std::vector<Curve>& curves) {
-  const Curve* slowest = nullptr;
+std::string pace_finding(const std::vector<PlottedCurve>& curves) {
+  const PlottedCurve* slowest = nullptr;
   Chart::Place at;
   double most = 0;
   for (const auto& curve : curves) {
@@ -114,7 +114,7 @@ std::string pace_finding(const std::vector<Curve>& curves) {
 }
 
 // Starts, a stall of an hour, and a spike of the loss would press all other steps together.
-double usual_level(const std::vector<Curve>& curves) {
+double usual_level(const std::vector<PlottedCurve>& curves) {
   std::vector<double> values;
   for (const auto& curve : curves)
     for (const auto& point : curve.points)
@@ -122,8 +122,10 @@ double usual_level(const std::vector<Curve>& curves) {
   return values.size() < 10 ? 1e300 : 4 * statistics::quantile(values, 0.95);
 }
 
-std::string peaks_finding(const std::vector<Curve>& curves) {
-  const auto growth = [](const Curve& c) { return c.points.back().second / c.points[0].second; };
+std::string peaks_finding(const std::vector<PlottedCurve>& curves) {
+  const auto growth = [](const PlottedCurve& c) {
+    return c.points.back().second / c.points[0].second;
+  };
   const auto& most = *std::ranges::max_element(curves, {}, growth);
   const auto& rise = most.line->record->measured.peaks.back().step;
   return fmt::format("Rises most: {}, from {} GiB at step {} to {} GiB at step {} ({:+.1f} %).",
@@ -132,14 +134,14 @@ std::string peaks_finding(const std::vector<Curve>& curves) {
                      shown(static_cast<double>(rise)), 100 * (growth(most) - 1));
 }
 
-double mean_level(const Curve& curve) {
+double mean_level(const PlottedCurve& curve) {
   double sum = 0;
   for (const auto& point : curve.points) sum += point.second;
   return sum / static_cast<double>(curve.points.size());
 }
 
 // "On average: 612 W of r1 and 580 W of r2."
-std::string average_finding(const std::vector<Curve>& curves, const char* unit) {
+std::string average_finding(const std::vector<PlottedCurve>& curves, const char* unit) {
   std::vector<std::string> words;
   for (const auto& curve : curves)
     words.push_back(
@@ -149,8 +151,8 @@ std::string average_finding(const std::vector<Curve>& curves, const char* unit) 
 }
 
 template <class Make>  // a curve of a line
-std::vector<Curve> curves_of(const std::vector<const Line*>& lines, Make make) {
-  std::vector<Curve> out;
+std::vector<PlottedCurve> curves_of(const std::vector<const PageLine*>& lines, Make make) {
+  std::vector<PlottedCurve> out;
   for (const auto* line : lines)
     if (auto curve = make(*line); curve.points.size() > 1) out.push_back(std::move(curve));
   return out;
@@ -158,14 +160,14 @@ std::vector<Curve> curves_of(const std::vector<const Line*>& lines, Make make) {
 
 }  // namespace
 
-Chart loss_chart(const Runs& runs) {
+Chart loss_chart(const ChartRuns& runs) {
   const auto [lines, all] = longest(runs);
   const auto with = [&](bool by_tokens) {
-    return curves_of(lines, [&](const Line& line) { return curve_of_loss(line, by_tokens); });
+    return curves_of(lines, [&](const PageLine& line) { return curve_of_loss(line, by_tokens); });
   };
   auto curves = with(true);
-  const bool by_tokens =
-      std::ranges::all_of(curves, [](const Curve& curve) { return curve.points.back().first > 0; });
+  const bool by_tokens = std::ranges::all_of(
+      curves, [](const PlottedCurve& curve) { return curve.points.back().first > 0; });
   if (!by_tokens) curves = with(false);
   if (curves.empty()) return {};
   Chart out{.name = "loss", .title = "Loss", .finding = loss_finding(curves, by_tokens)};
@@ -177,16 +179,16 @@ Chart loss_chart(const Runs& runs) {
 }
 
 // What drifts, stalls and starts again shows here.
-Chart pace_chart(const Runs& runs) {
+Chart pace_chart(const ChartRuns& runs) {
   const auto [lines, all] = longest(runs);
-  const auto curves = curves_of(lines, [](const Line& line) {
+  const auto curves = curves_of(lines, [](const PageLine& line) {
     const auto& times = line.record->measured.step_times;
     return curve_of(line, record::thinned(times, &StepPoint::value, kPoints), 1);
   });
   if (curves.empty()) return {};
   Chart out{.name = "pace", .title = "Step time over the run", .finding = pace_finding(curves)};
   draw_curves(out, runs, curves, {"steps", "seconds per step", usual_level(curves)});
-  const bool thinned = std::ranges::any_of(curves, [](const Curve& curve) {
+  const bool thinned = std::ranges::any_of(curves, [](const PlottedCurve& curve) {
     return curve.line->record->measured.step_times.size() > kPoints;
   });
   out.note = sentences(
@@ -198,9 +200,9 @@ Chart pace_chart(const Runs& runs) {
 }
 
 // A run that goes on rising may not last. To its end, for nothing rose after the last of them.
-Chart peaks_chart(const Runs& runs) {
+Chart peaks_chart(const ChartRuns& runs) {
   const auto [lines, all] = longest(runs);
-  const auto curves = curves_of(lines, [](const Line& line) {
+  const auto curves = curves_of(lines, [](const PageLine& line) {
     auto out = curve_of(line, line.record->measured.peaks, kGiB);
     const auto end = static_cast<double>(last_step(line.record->measured));
     if (out.points.size() > 1 && end > out.points.back().first)
@@ -220,11 +222,11 @@ Chart peaks_chart(const Runs& runs) {
 }
 
 // What the GPUs of a run did, as its supervisor saw it.
-static Chart gpu_chart(const Runs& runs, Chart out,
+static Chart gpu_chart(const ChartRuns& runs, Chart out,
                        const std::vector<StepPoint> record::Measurement::*points, const char* unit,
                        double scale) {
   const auto [lines, all] = longest(runs);
-  const auto curves = curves_of(lines, [&](const Line& line) {
+  const auto curves = curves_of(lines, [&](const PageLine& line) {
     return curve_of(line, line.record->measured.*points, scale);
   });
   if (curves.empty()) return {};
@@ -237,12 +239,12 @@ static Chart gpu_chart(const Runs& runs, Chart out,
   return out;
 }
 
-Chart power_chart(const Runs& runs) {
+Chart power_chart(const ChartRuns& runs) {
   return gpu_chart(runs, {.name = "power", .title = "Power over the run"},
                    &record::Measurement::gpu_watts, "W", 1);
 }
 
-Chart use_chart(const Runs& runs) {
+Chart use_chart(const ChartRuns& runs) {
   return gpu_chart(runs, {.name = "use", .title = "Use of the GPUs over the run"},
                    &record::Measurement::gpu_use, "%", 0.01);
 }

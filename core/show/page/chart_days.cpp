@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kDays = "days per 100B tokens";
 
 // A number of a run: what was measured, or what is estimated.
-struct Found {
-  const Line* line = nullptr;
+struct FoundRun {
+  const PageLine* line = nullptr;
   bool is_measured = false;
 
   const Interval& days() const {
@@ -28,20 +28,20 @@ struct Found {
   const char* kind() const { return is_measured ? "measured" : "estimated"; }
 };
 
-using ByGpus = std::map<double, Found>;
-struct Best {
+using ByGpus = std::map<double, FoundRun>;
+struct BestDays {
   ByGpus estimated, measured;
 };
 
-void keep(ByGpus& held, const Line& line, bool is_measured) {
-  const Found found{&line, is_measured};
+void keep(ByGpus& held, const PageLine& line, bool is_measured) {
+  const FoundRun found{&line, is_measured};
   const auto [at, is_new] = held.try_emplace(line.gpus, found);
   if (!is_new && found.days().value < at->second.days().value) at->second = found;
 }
 
 // The best run of each series for each number of GPUs.
-std::map<std::string, Best> best_by_gpus(const std::vector<const Line*>& usable) {
-  std::map<std::string, Best> out;
+std::map<std::string, BestDays> best_by_gpus(const std::vector<const PageLine*>& usable) {
+  std::map<std::string, BestDays> out;
   for (const auto* line : usable) {
     if (line->numbers.days.measured) keep(out[line->series].measured, *line, true);
     if (line->numbers.days.estimated) keep(out[line->series].estimated, *line, false);
@@ -49,21 +49,23 @@ std::map<std::string, Best> best_by_gpus(const std::vector<const Line*>& usable)
   return out;
 }
 
-std::string days_words(const Found& found) {
+std::string days_words(const FoundRun& found) {
   return fmt::format("{} days with {} on {}, {}", shown(found.days().value), found.line->series,
                      plural(found.line->gpus, "GPU"), found.kind());
 }
 
 // What was measured, where anything was: an estimate of another model would say little beside it.
-std::string days_finding(const std::vector<const Line*>& usable) {
-  std::vector<Found> all;
+std::string days_finding(const std::vector<const PageLine*>& usable) {
+  std::vector<FoundRun> all;
   for (const auto* line : usable)
     if (line->numbers.days.measured) all.push_back({line, true});
   for (const auto* line : usable)
     if (all.empty() || !all.front().is_measured) all.push_back({line, false});
-  const auto fewer = [](const Found& a, const Found& b) { return a.days().value < b.days().value; };
+  const auto fewer = [](const FoundRun& a, const FoundRun& b) {
+    return a.days().value < b.days().value;
+  };
   const auto best = *std::ranges::min_element(all, fewer);
-  const auto fewest_gpus = [](const Found& a, const Found& b) {
+  const auto fewest_gpus = [](const FoundRun& a, const FoundRun& b) {
     return std::pair(a.line->gpus, a.days().value) < std::pair(b.line->gpus, b.days().value);
   };
   const auto first = *std::ranges::min_element(all, fewest_gpus);
@@ -74,18 +76,18 @@ std::string days_finding(const std::vector<const Line*>& usable) {
 }
 
 // Only the number of GPUs differs, and what follows from it.
-bool are_related(const Line& a, const Line& b) {
+bool are_related(const PageLine& a, const PageLine& b) {
   return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
 }
 
-Chart::Mark days_mark(const Runs& runs, const Found& found, std::size_t look,
+Chart::Mark days_mark(const ChartRuns& runs, const FoundRun& found, std::size_t look,
                       const std::string& more) {
   return mark_of(
       runs, *found.line, look, found.days(), found.is_measured,
       fmt::format("{} days per 100B tokens, {}{}", with_limits(found.days()), found.kind(), more));
 }
 
-std::vector<std::string> days_row(const std::string& series, const Found& found) {
+std::vector<std::string> days_row(const std::string& series, const FoundRun& found) {
   const auto range = three(found.days());
   return {series,   shown(found.line->gpus), found.kind(), range[0], range[1],
           range[2], found.line->name};
@@ -93,10 +95,10 @@ std::vector<std::string> days_row(const std::string& series, const Found& found)
 
 // The marks of a series and the lines between them. shift: a factor, so that marks of other series
 // on as many GPUs stand beside them.
-void add_days(Chart& chart, const Runs& runs, const ByGpus& points,
+void add_days(Chart& chart, const ChartRuns& runs, const ByGpus& points,
               const std::pair<std::string, std::size_t>& series, double shift) {
   auto& panel = chart.panels[0];
-  const Line* last = nullptr;
+  const PageLine* last = nullptr;
   for (const auto& [gpus, found] : points) {
     auto made = days_mark(runs, found, series.second, ", " + plural(gpus, "GPU"));
     made.x = gpus * shift, made.y = found.days().value;
@@ -114,21 +116,21 @@ void add_days(Chart& chart, const Runs& runs, const ByGpus& points,
 }
 
 // Without axes yet.
-Chart chart_by_gpus(const std::vector<const Line*>& usable) {
+Chart chart_by_gpus(const std::vector<const PageLine*>& usable) {
   Chart out{.title = "Days per 100B tokens by number of GPUs", .finding = days_finding(usable)};
   out.data = {{"Series", "GPUs", "Kind", "Days", "Low", "High", "Run"}};
   out.panels.emplace_back();
   return out;
 }
 
-std::string note_by_gpus(const Chart& chart, const std::string& lines, const Runs& runs,
-                         const Shown& shown) {
+std::string note_by_gpus(const Chart& chart, const std::string& lines, const ChartRuns& runs,
+                         const ChartWithTable& shown) {
   return sentences({"Each mark is the best run of its series on that number of GPUs" + lines,
                     at_the_edge(chart.panels[0]), shown.note, not_drawn(runs, has_days)});
 }
 
 // Two numbers of GPUs would be the two ends of an empty axis: they are rows of each series.
-Chart strip(const Runs& runs, const std::vector<const Line*>& usable) {
+Chart strip(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {
   const auto shown = shown_series(runs, usable);
   const auto all = best_by_gpus(usable);
   auto out = chart_by_gpus(usable);
@@ -157,7 +159,7 @@ Chart strip(const Runs& runs, const std::vector<const Line*>& usable) {
   return out;
 }
 
-Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
+Chart by_gpus(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {
   const auto shown = shown_series(runs, usable);
   const auto all = best_by_gpus(usable);
   auto out = chart_by_gpus(usable);
@@ -186,16 +188,16 @@ Chart by_gpus(const Runs& runs, const std::vector<const Line*>& usable) {
   return out;
 }
 
-std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& lines) {
+std::string ranking_finding(const ChartRuns& runs, const std::vector<const PageLine*>& lines) {
   // An estimate may be far too low: what was measured goes before it.
   const auto measured = std::ranges::find_if(
-      lines, [](const Line* line) { return line->numbers.days.measured.has_value(); });
+      lines, [](const PageLine* line) { return line->numbers.days.measured.has_value(); });
   const auto& best = measured != lines.end() ? **measured : *lines.front();
   const auto words = fmt::format("Fewest: {} days, {}, {}.", shown(days_of(best)),
                                  show::cut(run_label(runs, best), 80),
                                  best.numbers.days.measured ? "measured" : "estimated");
-  const auto second =
-      std::ranges::find_if(lines, [&](const Line* line) { return line->series != best.series; });
+  const auto second = std::ranges::find_if(
+      lines, [&](const PageLine* line) { return line->series != best.series; });
   if (second == lines.end()) return words;
   const double times = days_of(**second) / days_of(best);
   return fmt::format(
@@ -203,11 +205,11 @@ std::string ranking_finding(const Runs& runs, const std::vector<const Line*>& li
       times < 2 ? percent(times - 1) + " more" : fmt::format("{:.2f} times as many", times));
 }
 
-Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
+Chart ranking(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {
   auto best = best_first(usable, kMostRows);
   const auto shown = shown_series(runs, best);
-  std::erase_if(best, [&](const Line* line) { return !shown.look(line->series); });
-  std::ranges::stable_sort(best, {}, [](const Line* line) { return days_of(*line); });
+  std::erase_if(best, [&](const PageLine* line) { return !shown.look(line->series); });
+  std::ranges::stable_sort(best, {}, [](const PageLine* line) { return days_of(*line); });
   Chart out{.title = "Days per 100B tokens", .finding = ranking_finding(runs, best)};
   out.data = {{"Run", "Kind", "Days", "Low", "High"}};
   auto& panel = out.panels.emplace_back();
@@ -218,7 +220,7 @@ Chart ranking(const Runs& runs, const std::vector<const Line*>& usable) {
     for (const bool is_measured : {false, true}) {  // the measured on top
       const auto& days = line->numbers.days;
       if (is_measured ? !days.measured : !days.estimated) continue;
-      const Found found{line, is_measured};
+      const FoundRun found{line, is_measured};
       add_values(values, found.days());
       auto made = days_mark(runs, found, *shown.look(line->series), "");
       made.x = found.days().value, made.y = row;
@@ -244,10 +246,10 @@ Chart::Axis days_axis(const std::vector<double>& values) {
 
 std::string svg(const Page& page) {
   const auto lines = lines_of(page.records);
-  const Runs runs(lines);
+  const ChartRuns runs(lines);
   auto chart = days_chart(runs);
   chart.note =
-      not_drawn(runs, [](const Line& line) { return line.numbers.best_days().has_value(); });
+      not_drawn(runs, [](const PageLine& line) { return line.numbers.best_days().has_value(); });
   if (chart.panels.empty()) {
     chart.title = "Days per 100B tokens";
     chart.finding = chart.note.empty() ? "no run has days per 100B tokens and a number of GPUs"
@@ -257,8 +259,8 @@ std::string svg(const Page& page) {
   return svg_of(chart);
 }
 
-Chart days_chart(const Runs& runs) {
-  std::vector<const Line*> usable;
+Chart days_chart(const ChartRuns& runs) {
+  std::vector<const PageLine*> usable;
   for (const auto* line : runs.ranked)
     if (line->out.empty() && has_days(*line)) usable.push_back(line);
   if (usable.empty()) return {};
@@ -268,7 +270,7 @@ Chart days_chart(const Runs& runs) {
     all.insert(line->gpus);
     if (series.look(line->series) != nullptr) counts.insert(line->gpus);
   }
-  std::ranges::stable_sort(usable, {}, [](const Line* line) { return days_of(*line); });
+  std::ranges::stable_sort(usable, {}, [](const PageLine* line) { return days_of(*line); });
   auto out = all.size() == 1     ? ranking(runs, usable)
              : counts.size() > 2 ? by_gpus(runs, usable)
                                  : strip(runs, usable);

@@ -16,27 +16,27 @@ std::optional<Interval> gib(const std::optional<Interval>& bytes) {
   return bytes->times(1 / kGiB);
 }
 
-bool has_memory(const Line& line) {
+bool has_memory(const PageLine& line) {
   return line.numbers.memory.measured || line.numbers.memory.estimated;
 }
 
-double gib_of(const Line& line) {
+double gib_of(const PageLine& line) {
   const auto& memory = line.numbers.memory;
   return (memory.measured ? memory.measured : memory.estimated)->value / kGiB;
 }
 
-double limit_of(const Line& line) { return line.numbers.memory_limit.value_or(0) / kGiB; }
+double limit_of(const PageLine& line) { return line.numbers.memory_limit.value_or(0) / kGiB; }
 
 // How full a run makes the GPU; of those without a limit, in bytes.
-double fullness(const Line& line) {
+double fullness(const PageLine& line) {
   return gib_of(line) / line.numbers.memory_limit.value_or(1 / kGiB) * kGiB;
 }
 
 // Half of the rows are for the best runs, half for the fullest of the others: those that do not fit
 // are why one looks here.
-std::vector<const Line*> drawn_of(const std::vector<const Line*>& all) {
+std::vector<const PageLine*> drawn_of(const std::vector<const PageLine*>& all) {
   auto out = best_first(all, all.size() <= kMostRows ? kMostRows : kMostRows / 2);
-  std::vector<const Line*> others;
+  std::vector<const PageLine*> others;
   for (const auto* line : all)
     if (std::ranges::find(out, line) == out.end()) others.push_back(line);
   std::ranges::stable_sort(others, std::greater<>(), [](auto* line) { return fullness(*line); });
@@ -45,8 +45,8 @@ std::vector<const Line*> drawn_of(const std::vector<const Line*>& all) {
   return out;
 }
 
-std::string memory_finding(const std::vector<const Line*>& drawn) {
-  std::vector<const Line*> limited;
+std::string memory_finding(const std::vector<const PageLine*>& drawn) {
+  std::vector<const PageLine*> limited;
   for (const auto* line : drawn)
     if (line->numbers.memory_limit) limited.push_back(line);
   if (limited.empty()) {
@@ -65,7 +65,7 @@ std::string memory_finding(const std::vector<const Line*>& drawn) {
 }
 
 // An estimate of thousands of GiB ends at the edge: beside it nothing else would be seen.
-Chart::Axis memory_axis(const std::vector<const Line*>& drawn) {
+Chart::Axis memory_axis(const std::vector<const PageLine*>& drawn) {
   double most = 0, usual = 0;
   for (const auto* line : drawn) {
     const auto& memory = line->numbers.memory;
@@ -77,7 +77,7 @@ Chart::Axis memory_axis(const std::vector<const Line*>& drawn) {
                      1.04 * (usual > 0 ? std::clamp(most, usual, 2.5 * usual) : most));
 }
 
-void add_memory(Chart& chart, const Runs& runs, const Line& line) {
+void add_memory(Chart& chart, const ChartRuns& runs, const PageLine& line) {
   auto& panel = chart.panels[0];
   const auto row = static_cast<double>(panel.rows.size());
   const auto measured = gib(line.numbers.memory.measured);
@@ -105,8 +105,8 @@ void add_memory(Chart& chart, const Runs& runs, const Line& line) {
 
 }  // namespace
 
-Chart memory_chart(const Runs& runs) {
-  std::vector<const Line*> all;
+Chart memory_chart(const ChartRuns& runs) {
+  std::vector<const PageLine*> all;
   for (const auto* line : runs.ranked)
     if (has_memory(*line)) all.push_back(line);
   if (all.empty()) return {};

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostInData = 200;
 
 struct Prediction {
-  const Line* line = nullptr;
+  const PageLine* line = nullptr;
   double measured = 0, predicted = 0, error = 0;
 };
 
@@ -56,9 +56,9 @@ Chart::Panel square_of(const std::vector<double>& values) {
   return out;
 }
 
-Chart predicted_chart(const Runs& runs) {
+Chart predicted_chart(const ChartRuns& runs) {
   std::vector<Prediction> all;
-  std::vector<const Line*> lines;
+  std::vector<const PageLine*> lines;
   for (const auto& line : runs.lines)
     if (line.numbers.step.measured && line.numbers.step.estimated) {
       const double measured = line.numbers.step.measured->value;

@@ -16,7 +16,7 @@ namespace orch::page {
 namespace {
 
 struct Throughput {
-  const Line* line = nullptr;
+  const PageLine* line = nullptr;
   bool is_measured = false;
   double per_gpu = 0;  // tokens per second
   double share = 0;    // of that on the fewest GPUs
@@ -31,7 +31,8 @@ struct ScalingFamily {
 };
 
 // Of the runs on as many GPUs the fastest. Two numbers of GPUs at least.
-std::vector<Throughput> throughput_of(const std::vector<const Line*>& members, bool is_measured) {
+std::vector<Throughput> throughput_of(const std::vector<const PageLine*>& members,
+                                      bool is_measured) {
   std::map<double, Throughput> fastest;
   for (const auto* line : members) {
     const auto& rate = is_measured ? line->numbers.rate.measured : line->numbers.rate.estimated;
@@ -49,14 +50,14 @@ std::vector<Throughput> throughput_of(const std::vector<const Line*>& members, b
   return out;
 }
 
-std::vector<ScalingFamily> families_of(const std::vector<const Line*>& some) {
+std::vector<ScalingFamily> families_of(const std::vector<const PageLine*>& some) {
   std::vector<ScalingFamily> out;
-  for (const auto by : {&Line::strong, &Line::weak}) {
-    std::map<std::size_t, std::vector<const Line*>> groups;
+  for (const auto by : {&PageLine::strong, &PageLine::weak}) {
+    std::map<std::size_t, std::vector<const PageLine*>> groups;
     for (const auto* line : some)
       if (line->*by != 0) groups[line->*by].push_back(line);
     for (const auto& [number, members] : groups) {
-      ScalingFamily family{by == &Line::strong, throughput_of(members, true),
+      ScalingFamily family{by == &PageLine::strong, throughput_of(members, true),
                            throughput_of(members, false)};
       if (family.size() > 0) out.push_back(std::move(family));
     }
@@ -81,8 +82,8 @@ struct Scaling {
 };
 
 // By series; none where no family has three numbers of GPUs: two are a ratio, not a curve.
-std::map<std::string, Scaling> scaling_of(const std::vector<const Line*>& usable) {
-  std::map<std::string, std::vector<const Line*>> series;
+std::map<std::string, Scaling> scaling_of(const std::vector<const PageLine*>& usable) {
+  std::map<std::string, std::vector<const PageLine*>> series;
   for (const auto* line : usable) series[line->series].push_back(line);
   std::map<std::string, Scaling> out;
   bool any_curve = false;
@@ -97,7 +98,8 @@ std::map<std::string, Scaling> scaling_of(const std::vector<const Line*>& usable
   return out;
 }
 
-std::string scaling_finding(const std::map<std::string, Scaling>& all, const Shown& shown) {
+std::string scaling_finding(const std::map<std::string, Scaling>& all,
+                            const ChartWithTable& shown) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min<std::size_t>(shown.series.size(), 3); ++i) {
     const auto& name = shown.series[i].first;
@@ -113,7 +115,7 @@ std::string scaling_finding(const std::map<std::string, Scaling>& all, const Sho
   return join(out, "; ") + ".";
 }
 
-void add_throughput(Chart& chart, const Runs& runs, const std::vector<Throughput>& points,
+void add_throughput(Chart& chart, const ChartRuns& runs, const std::vector<Throughput>& points,
                     const std::pair<std::string, std::size_t>& series) {
   auto& panel = chart.panels[0];
   for (const auto& point : points) {
@@ -137,8 +139,8 @@ void add_throughput(Chart& chart, const Runs& runs, const std::vector<Throughput
 
 }  // namespace
 
-Chart scaling_chart(const Runs& runs) {
-  std::vector<const Line*> usable, drawn;
+Chart scaling_chart(const ChartRuns& runs) {
+  std::vector<const PageLine*> usable, drawn;
   for (const auto& line : runs.lines)
     if (line.gpus > 0 && line.out.empty()) usable.push_back(&line);
   const auto all = scaling_of(usable);
@@ -174,7 +176,7 @@ Chart scaling_chart(const Runs& runs) {
            : fmt::format("Of each series the configuration with the most marks; {} more not "
                          "drawn.",
                          others),
-       shown.note, not_drawn(runs, [](const Line& line) {
+       shown.note, not_drawn(runs, [](const PageLine& line) {
          return line.gpus > 0 && (line.numbers.rate.measured || line.numbers.rate.estimated);
        })});
   return out;

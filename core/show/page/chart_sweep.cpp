@@ -32,13 +32,13 @@ constexpr std::array<std::string_view, 14> kNone{
 
 // A field in which runs of a series differ. Its values are sorted; each run has the place of its
 // own, or -1.
-struct Parameter {
+struct SweptParameter {
   std::string name, meaning;
   std::vector<std::string> values;
   std::vector<int> of_runs;
 };
 
-bool varies(const std::vector<const Line*>& some, const std::string& name) {
+bool varies(const std::vector<const PageLine*>& some, const std::string& name) {
   std::set<std::string> values;
   for (const auto* line : some)
     if (const auto text = line->record->field_text(name); !text.empty()) values.insert(text);
@@ -48,18 +48,18 @@ bool varies(const std::vector<const Line*>& some, const std::string& name) {
 // Numbers before texts, each in their order.
 using ValueOrder = std::tuple<bool, double, std::string>;
 
-ValueOrder place_of(const Line& line, const std::string& name) {
+ValueOrder place_of(const PageLine& line, const std::string& name) {
   const auto number = line.record->field_number(name);
   if (number && std::isfinite(*number)) return {false, *number, shown(*number)};
   return {true, 0, clean(line.record->field_text(name), kLongestName)};
 }
 
-Parameter parameter_of(const std::vector<Line>& lines, const std::string& name) {
+SweptParameter parameter_of(const std::vector<PageLine>& lines, const std::string& name) {
   const auto* term = plan::find_term(name);
-  Parameter out{clean(name, kLongestName),
-                clean(term != nullptr ? std::string(term->meaning) : name, kLongestName),
-                {},
-                {}};
+  SweptParameter out{clean(name, kLongestName),
+                     clean(term != nullptr ? std::string(term->meaning) : name, kLongestName),
+                     {},
+                     {}};
   std::set<ValueOrder> sorted;
   for (const auto& line : lines)
     if (!line.record->field_text(name).empty()) sorted.insert(place_of(line, name));
@@ -73,15 +73,15 @@ Parameter parameter_of(const std::vector<Line>& lines, const std::string& name) 
 }
 
 // In the order of the vocabulary.
-std::vector<Parameter> swept(const std::vector<Line>& lines) {
-  std::map<std::string, std::vector<const Line*>> series;
+std::vector<SweptParameter> swept(const std::vector<PageLine>& lines) {
+  std::map<std::string, std::vector<const PageLine*>> series;
   std::vector<std::string> names = record::field_names();
   for (const auto& line : lines) {
     if (line.numbers.best_days()) series[line.series].push_back(&line);
     for (const auto& field : line.record->fields)
       if (!contains(names, field.name)) names.push_back(field.name);
   }
-  std::vector<Parameter> out;
+  std::vector<SweptParameter> out;
   for (const auto& name : names)
     if (!contains(kNone, name) && (!plan::is_of_model(name) || name == "seq") &&
         std::ranges::any_of(series, [&](const auto& some) { return varies(some.second, name); }))
@@ -89,7 +89,7 @@ std::vector<Parameter> swept(const std::vector<Line>& lines) {
   return out;
 }
 
-using CellRuns = std::vector<const Line*>;
+using CellRuns = std::vector<const PageLine*>;
 // Runs of a series by the values of two parameters.
 struct Grid {
   std::string name;
@@ -105,7 +105,8 @@ bool is_whole(const Grid& grid) {
 }
 
 // Days on more GPUs are other days: a grid has runs on as many, unless they are one of its sides.
-std::vector<Grid> grids_of(const Runs& runs, const Parameter& x, const Parameter& y) {
+std::vector<Grid> grids_of(const ChartRuns& runs, const SweptParameter& x,
+                           const SweptParameter& y) {
   const bool by_gpus = runs.differ_in_gpus && x.name != "gpus" && y.name != "gpus";
   std::vector<Grid> out;
   std::map<std::string, std::size_t> places;
@@ -135,12 +136,12 @@ double score_of(const std::vector<Grid>& grids) {
 }
 
 struct ParameterPair {
-  const Parameter *x = nullptr, *y = nullptr;
+  const SweptParameter *x = nullptr, *y = nullptr;
   std::vector<Grid> grids;
 };
 
 // Each pair of parameters that makes a grid, the one with the most cells first.
-std::vector<ParameterPair> pairs_of(const Runs& runs, const std::vector<Parameter>& all) {
+std::vector<ParameterPair> pairs_of(const ChartRuns& runs, const std::vector<SweptParameter>& all) {
   std::vector<ParameterPair> out;
   for (std::size_t a = 0; a < all.size(); ++a)
     for (std::size_t b = a + 1; b < all.size(); ++b)
@@ -151,8 +152,8 @@ std::vector<ParameterPair> pairs_of(const Runs& runs, const std::vector<Paramete
   return out;
 }
 
-const Line* best_in(const CellRuns& cell) {
-  const Line* out = nullptr;
+const PageLine* best_in(const CellRuns& cell) {
+  const PageLine* out = nullptr;
   for (const auto* line : cell)
     if (line->out.empty() && has_days(*line) && (!out || days_of(*line) < days_of(*out)))
       out = line;
@@ -160,14 +161,14 @@ const Line* best_in(const CellRuns& cell) {
 }
 
 // The days of a cell's best run, or why it has none.
-Chart::Mark mark_of_cell(const Runs& runs, const CellRuns& cell, double best,
+Chart::Mark mark_of_cell(const ChartRuns& runs, const CellRuns& cell, double best,
                          const std::string& place) {
   const auto* line = best_in(cell);
   const auto& shown_line = line != nullptr ? *line : *cell.front();
   Chart::Mark out;
   out.run = static_cast<std::size_t>(&shown_line - runs.lines.data());
   if (line == nullptr) {
-    const bool full = std::ranges::all_of(cell, [](const Line* each) {
+    const bool full = std::ranges::all_of(cell, [](const PageLine* each) {
       return each->out.find("fit") != std::string::npos ||
              each->out.find("memory") != std::string::npos;
     });
@@ -189,8 +190,9 @@ Chart::Mark mark_of_cell(const Runs& runs, const CellRuns& cell, double best,
 }
 
 // A panel, and what is said of its best and worst; rows of data are added.
-Chart::Panel grid_panel(const Runs& runs, const Grid& grid, const Parameter& x, const Parameter& y,
-                        std::vector<std::string>& said, show::Rows& data) {
+Chart::Panel grid_panel(const ChartRuns& runs, const Grid& grid, const SweptParameter& x,
+                        const SweptParameter& y, std::vector<std::string>& said,
+                        show::TextRows& data) {
   Chart::Panel out{.title = grid.name};
   std::map<int, double> column_of, row_of;
   for (const int column : grid.columns) {
@@ -240,8 +242,8 @@ std::vector<Chart::Sample> sweep_legend(const std::vector<Chart::Panel>& panels)
   return out;
 }
 
-Chart sweep_chart_of(const Runs& runs, const std::vector<Grid>& grids, const Parameter& x,
-                     const Parameter& y) {
+Chart sweep_chart_of(const ChartRuns& runs, const std::vector<Grid>& grids, const SweptParameter& x,
+                     const SweptParameter& y) {
   Chart out{.kind = Chart::Kind::grid, .name = "sweep", .title = "Days by two parameters"};
   out.answers = {x.name, y.name};
   out.data = {{"Series", x.name, y.name, "Days", "Times the best", "Run"}};
@@ -272,7 +274,7 @@ bool is_too_wide(const std::vector<Grid>& grids) {
 
 }  // namespace
 
-Chart sweep_chart(const Runs& runs) {
+Chart sweep_chart(const ChartRuns& runs) {
   const auto parameters = swept(runs.lines);
   std::vector<Chart> all;
   std::size_t cells = 0;

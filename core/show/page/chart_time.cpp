@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::array kGroups{"compute", "bubble", "communication", "optimizer", "other"};
 
-using Seconds = std::array<double, kGroups.size()>;
+using GroupSeconds = std::array<double, kGroups.size()>;
 
 struct Bar {
-  const Line* line = nullptr;
+  const PageLine* line = nullptr;
   bool is_measured = false;
-  Seconds seconds = {};
+  GroupSeconds seconds = {};
 
   double total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
   const char* kind() const { return is_measured ? "measured" : "estimated"; }
 };
 
 // An unknown group is other.
-Bar bar_of(const Line& line, bool is_measured) {
+Bar bar_of(const PageLine& line, bool is_measured) {
   Bar out{&line, is_measured};
   const auto& record = *line.record;
-  static const std::vector<plan::Item> kNothing;
+  static const std::vector<plan::EstimateItem> kNothing;
   for (const auto& item : is_measured        ? record.measured.time_items
                           : record.estimated ? record.estimated->time
                                              : kNothing) {
@@ -45,7 +45,7 @@ Bar bar_of(const Line& line, bool is_measured) {
 }
 
 // What was measured goes before what is estimated.
-std::vector<Bar> bars_of(const Line& line) {
+std::vector<Bar> bars_of(const PageLine& line) {
   std::vector<Bar> out{bar_of(line, true), bar_of(line, false)};
   std::erase_if(out, [](const Bar& bar) { return bar.total() <= 0; });
   return out;
@@ -63,7 +63,7 @@ std::string time_finding(const Bar& bar) {
                      bar.kind(), shown(bar.total()));
 }
 
-void add_bar(Chart& chart, const Runs& runs, const Bar& bar, bool is_first, bool as_shares) {
+void add_bar(Chart& chart, const ChartRuns& runs, const Bar& bar, bool is_first, bool as_shares) {
   auto& panel = chart.panels[0];
   const double unit = as_shares ? bar.total() / 100 : 1;
   const auto row = static_cast<double>(panel.rows.size());
@@ -87,7 +87,8 @@ void add_bar(Chart& chart, const Runs& runs, const Bar& bar, bool is_first, bool
   chart.data.push_back(std::move(cells));
 }
 
-Chart time_chart_of(const Runs& runs, const std::vector<const Line*>& drawn, bool as_shares) {
+Chart time_chart_of(const ChartRuns& runs, const std::vector<const PageLine*>& drawn,
+                    bool as_shares) {
   Chart out{.kind = Chart::Kind::bars, .name = "time", .title = "Where the time of a step goes"};
   out.finding = time_finding(bars_of(*drawn.front()).front());
   out.answers = {as_shares ? "shares of a step" : "seconds of a step"};
@@ -95,7 +96,7 @@ Chart time_chart_of(const Runs& runs, const std::vector<const Line*>& drawn, boo
   for (const auto* group : kGroups) head.push_back(std::string(group) + (as_shares ? " %" : " s"));
   head.emplace_back("Step s");
   auto& panel = out.panels.emplace_back();
-  Seconds sums{};
+  GroupSeconds sums{};
   double longest = 0;
   for (const auto* line : drawn) {
     bool is_first = true;
@@ -113,7 +114,7 @@ Chart time_chart_of(const Runs& runs, const std::vector<const Line*>& drawn, boo
 }
 
 // Where the longest bar would leave the others without a visible part.
-bool differ_too_much(const std::vector<const Line*>& drawn) {
+bool differ_too_much(const std::vector<const PageLine*>& drawn) {
   double least = 1e300, most = 0;
   for (const auto* line : drawn)
     for (const auto& bar : bars_of(*line)) {
@@ -125,8 +126,8 @@ bool differ_too_much(const std::vector<const Line*>& drawn) {
 
 }  // namespace
 
-Chart time_chart(const Runs& runs) {
-  std::vector<const Line*> all;
+Chart time_chart(const ChartRuns& runs) {
+  std::vector<const PageLine*> all;
   for (const auto* line : runs.ranked)
     if (!bars_of(*line).empty()) all.push_back(line);
   if (all.empty()) return {};

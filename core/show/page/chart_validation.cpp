@@ -15,17 +15,17 @@
 namespace orch::page {
 namespace {
 
-using published::Judged;
+using published::JudgedSample;
 
 // The points of one source, or of its rows that are shown apart: those are hollow.
 struct PublishedSource {
   std::size_t look = 0;
   bool is_hollow = false;
-  std::vector<const Judged*> rows = {};
+  std::vector<const JudgedSample*> rows = {};
 };
 
 // By the names that the scores have.
-std::map<std::string, PublishedSource> sources_of(const std::vector<Judged>& rows,
+std::map<std::string, PublishedSource> sources_of(const std::vector<JudgedSample>& rows,
                                                   const std::set<std::string>& apart) {
   std::map<std::string, std::size_t> places;
   for (const auto& row : rows) places[row.sample->source] = 0;
@@ -91,7 +91,7 @@ std::string calibration_text(const std::string& calibrate) {
 
 }  // namespace
 
-std::string svg(const std::vector<Judged>& rows, const std::set<std::string>& apart,
+std::string svg(const std::vector<JudgedSample>& rows, const std::set<std::string>& apart,
                 const published::Scores& scores, const std::string& calibrate) {
   const auto all = sources_of(rows, apart);
   Chart out{.name = "validation", .title = "Predicted against measured step time"};

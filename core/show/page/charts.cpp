@@ -51,7 +51,7 @@ void label_ticks(Chart::Axis& axis, const std::vector<double>& ticks) {
 
 }  // namespace
 
-Runs::Runs(const std::vector<Line>& all) : lines(all) {
+ChartRuns::ChartRuns(const std::vector<PageLine>& all) : lines(all) {
   std::set<double> counts;
   std::set<std::string> strategies;
   for (const auto& line : lines) {
@@ -60,18 +60,18 @@ Runs::Runs(const std::vector<Line>& all) : lines(all) {
     strategies.insert(strategy_of(*line.record));
   }
   differ_in_gpus = counts.size() > 1, differ_in_strategy = strategies.size() > 1;
-  const auto rank = [](const Line* line) {
+  const auto rank = [](const PageLine* line) {
     return std::tuple(!line->out.empty(), !line->numbers.days.measured, days_of(*line));
   };
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](const Line* a, const Line* b) { return rank(a) < rank(b); });
+                   [&](const PageLine* a, const PageLine* b) { return rank(a) < rank(b); });
   std::set<std::string> seen;
   for (const auto* line : ranked)
     if (seen.insert(line->series).second) series.push_back(line->series);
 }
 
-std::vector<Chart> charts_of(const std::vector<Line>& lines) {
-  const Runs runs(lines);
+std::vector<Chart> charts_of(const std::vector<PageLine>& lines) {
+  const ChartRuns runs(lines);
   std::vector<Chart> out;
   for (const auto make :
        {best_chart, days_chart, sweep_chart, scaling_chart, time_chart, memory_chart,
@@ -80,15 +80,15 @@ std::vector<Chart> charts_of(const std::vector<Line>& lines) {
   return out;
 }
 
-const std::size_t* Shown::look(const std::string& name) const {
+const std::size_t* ChartWithTable::look(const std::string& name) const {
   const auto found = std::ranges::find(series, name, &std::pair<std::string, std::size_t>::first);
   return found == series.end() ? nullptr : &found->second;
 }
 
-Shown shown_series(const Runs& runs, const std::vector<const Line*>& lines) {
+ChartWithTable shown_series(const ChartRuns& runs, const std::vector<const PageLine*>& lines) {
   std::set<std::string> present;
   for (const auto* line : lines) present.insert(line->series);
-  Shown out;
+  ChartWithTable out;
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < runs.series.size(); ++i) {
     if (!present.contains(runs.series[i])) continue;
@@ -160,8 +160,8 @@ void add_values(std::vector<double>& values, const std::optional<Interval>& rang
   if (range->has_limits()) values.insert(values.end(), {*range->low, *range->high});
 }
 
-Chart::Mark mark_of(const Runs& runs, const Line& line, std::size_t look, const Interval& range,
-                    bool is_measured, const std::string& words) {
+Chart::Mark mark_of(const ChartRuns& runs, const PageLine& line, std::size_t look,
+                    const Interval& range, bool is_measured, const std::string& words) {
   Chart::Mark out;
   out.look = look;
   if (range.has_limits()) out.low = range.low, out.high = range.high;
@@ -172,7 +172,7 @@ Chart::Mark mark_of(const Runs& runs, const Line& line, std::size_t look, const 
   return out;
 }
 
-std::vector<Chart::Sample> series_samples(const Shown& shown) {
+std::vector<Chart::Sample> series_samples(const ChartWithTable& shown) {
   std::vector<Chart::Sample> out;
   for (const auto& [name, look] : shown.series)
     out.push_back({"series", look, show::cut(name, 60)});
@@ -197,7 +197,7 @@ void add_kinds(std::vector<Chart::Sample>& legend, const std::vector<Chart::Mark
     legend.push_back({"doubtful", 0, "dashed: doubtful"});
 }
 
-std::string not_drawn(const Runs& runs, const std::function<bool(const Line&)>& has) {
+std::string not_drawn(const ChartRuns& runs, const std::function<bool(const PageLine&)>& has) {
   std::vector<std::pair<std::string, std::size_t>> reasons;
   for (const auto& line : runs.lines) {
     if (line.out.empty() || !has(line)) continue;
@@ -212,15 +212,15 @@ std::string not_drawn(const Runs& runs, const std::function<bool(const Line&)>& 
   return words.empty() ? "" : fmt::format("Left out: runs that {}.", join(words, " or "));
 }
 
-bool has_days(const Line& line) { return line.gpus > 0 && line.numbers.best_days(); }
+bool has_days(const PageLine& line) { return line.gpus > 0 && line.numbers.best_days(); }
 
-double days_of(const Line& line) {
+double days_of(const PageLine& line) {
   const auto& days = line.numbers.best_days();
   return days ? days->value : std::numeric_limits<double>::infinity();
 }
 
-std::vector<const Line*> best_first(const std::vector<const Line*>& all, std::size_t most) {
-  std::vector<const Line*> out, others;
+std::vector<const PageLine*> best_first(const std::vector<const PageLine*>& all, std::size_t most) {
+  std::vector<const PageLine*> out, others;
   std::set<std::string> seen;
   for (const auto* line : all) (seen.insert(line->series).second ? out : others).push_back(line);
   out.insert(out.end(), others.begin(), others.end());
@@ -236,7 +236,7 @@ std::string left_out(std::size_t all, std::size_t shown) {
                             shown, plural(all, "run"));
 }
 
-std::string run_label(const Runs& runs, const Line& line) {
+std::string run_label(const ChartRuns& runs, const PageLine& line) {
   std::vector<std::string> parts{line.name};
   if (runs.differ_in_strategy) parts.push_back(clean(strategy_of(*line.record), kLongestName));
   if (runs.differ_in_gpus && line.gpus > 0) parts.push_back(plural(line.gpus, "GPU"));
@@ -264,7 +264,7 @@ std::string sentences(const std::vector<std::string>& some) {
   return join(out, " ");
 }
 
-std::string short_name(const Line& line) {
+std::string short_name(const PageLine& line) {
   return line.name.empty() ? "no name" : show::cut(line.name, 60);
 }
 

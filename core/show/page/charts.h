@@ -15,31 +15,31 @@ namespace orch::page {
 using show::Chart;
 
 // The runs of a page as its charts see them.
-struct Runs {
-  explicit Runs(const std::vector<Line>& lines);
+struct ChartRuns {
+  explicit ChartRuns(const std::vector<PageLine>& lines);
 
-  const std::vector<Line>& lines;
-  std::vector<const Line*>
+  const std::vector<PageLine>& lines;
+  std::vector<const PageLine*>
       ranked;  // that count first, then measured before estimated, then by days
   std::vector<std::string> series;  // the best first
   bool differ_in_gpus = false, differ_in_strategy = false;
 };
 
-Chart best_chart(const Runs& runs);
-Chart days_chart(const Runs& runs);
-Chart sweep_chart(const Runs& runs);
-Chart scaling_chart(const Runs& runs);
-Chart time_chart(const Runs& runs);
-Chart memory_chart(const Runs& runs);
-Chart predicted_chart(const Runs& runs);
-Chart loss_chart(const Runs& runs);
-Chart pace_chart(const Runs& runs);
-Chart peaks_chart(const Runs& runs);
-Chart power_chart(const Runs& runs);
-Chart use_chart(const Runs& runs);
+Chart best_chart(const ChartRuns& runs);
+Chart days_chart(const ChartRuns& runs);
+Chart sweep_chart(const ChartRuns& runs);
+Chart scaling_chart(const ChartRuns& runs);
+Chart time_chart(const ChartRuns& runs);
+Chart memory_chart(const ChartRuns& runs);
+Chart predicted_chart(const ChartRuns& runs);
+Chart loss_chart(const ChartRuns& runs);
+Chart pace_chart(const ChartRuns& runs);
+Chart peaks_chart(const ChartRuns& runs);
+Chart power_chart(const ChartRuns& runs);
+Chart use_chart(const ChartRuns& runs);
 
 // All that have something to show, in the order of the page; the best of each comes first.
-std::vector<Chart> charts_of(const std::vector<Line>& lines);
+std::vector<Chart> charts_of(const std::vector<PageLine>& lines);
 
 // What charts are made of.
 
@@ -47,13 +47,13 @@ inline constexpr std::size_t kMostRows = 20;  // runs shown one below the other
 
 // The series that a chart shows, best first, and the look of each, which is the same in all charts
 // as long as there are enough.
-struct Shown {
+struct ChartWithTable {
   std::vector<std::pair<std::string, std::size_t>> series;
   std::string note;  // on those left out
 
   const std::size_t* look(const std::string& name) const;
 };
-Shown shown_series(const Runs& runs, const std::vector<const Line*>& lines);
+ChartWithTable shown_series(const ChartRuns& runs, const std::vector<const PageLine*>& lines);
 
 // Around all values with some room; least: how many times the highest is the lowest, at least.
 Chart::Axis log_axis(std::string title, const std::vector<double>& values, double least = 1.6);
@@ -74,27 +74,27 @@ Chart::Panel square_of(const std::vector<double>& values);
 void add_values(std::vector<double>& values, const std::optional<Interval>& range);
 
 // The mark of a number of a run: its limits are on the axis of the value.
-Chart::Mark mark_of(const Runs& runs, const Line& line, std::size_t look, const Interval& range,
-                    bool is_measured, const std::string& words);
+Chart::Mark mark_of(const ChartRuns& runs, const PageLine& line, std::size_t look,
+                    const Interval& range, bool is_measured, const std::string& words);
 
-std::vector<Chart::Sample> series_samples(const Shown& shown);
+std::vector<Chart::Sample> series_samples(const ChartWithTable& shown);
 // What filled and hollow marks mean, of those that there are.
 void add_kinds(std::vector<Chart::Sample>& legend, const std::vector<Chart::Mark>& marks);
 
 // "Left out: runs that ran out of memory (2).", of those that have such a number.
-std::string not_drawn(const Runs& runs, const std::function<bool(const Line&)>& has);
-bool has_days(const Line& line);
-double days_of(const Line& line);  // infinite, where it has none
+std::string not_drawn(const ChartRuns& runs, const std::function<bool(const PageLine&)>& has);
+bool has_days(const PageLine& line);
+double days_of(const PageLine& line);  // infinite, where it has none
 
 // Of runs one below the other: the best of each series, then the best of what is left.
-std::vector<const Line*> best_first(const std::vector<const Line*>& all, std::size_t most);
+std::vector<const PageLine*> best_first(const std::vector<const PageLine*>& all, std::size_t most);
 std::string left_out(std::size_t all, std::size_t shown);
-std::string run_label(const Runs& runs, const Line& line);
+std::string run_label(const ChartRuns& runs, const PageLine& line);
 
 std::string percent(double share);                                     // "80 %"
 std::string with_limits(const Interval& range);                        // "12.3 (11.9 to 12.6)"
 std::vector<std::string> three(const std::optional<Interval>& range);  // value, low, high
 std::string sentences(const std::vector<std::string>& some);
-std::string short_name(const Line& line);  // of a run, in a sentence
+std::string short_name(const PageLine& line);  // of a run, in a sentence
 
 }  // namespace orch::page

@@ -20,14 +20,14 @@ namespace {
 
 using record::Record;
 
-Cell plain(const std::string& text) { return {escape(text, kLongestName), {}}; }
+PageCell plain(const std::string& text) { return {escape(text, kLongestName), {}}; }
 
-Cell number(const std::optional<double>& value) {
+PageCell number(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return {};
   return {"", Interval{*value, {}, {}, 1}};
 }
 
-Cell ranged(const std::optional<Interval>& range, double unit = 1) {
+PageCell ranged(const std::optional<Interval>& range, double unit = 1) {
   if (!range) return {};
   return {"", range->times(1 / unit)};
 }
@@ -37,13 +37,13 @@ std::string opens(const char* kind, const std::string& word, const std::string& 
   return fmt::format("<details class=\"{}\"><summary>{}</summary>{}</details>", kind, word, more);
 }
 
-Cell strategy_cell(const Line& line) {
+PageCell strategy_cell(const PageLine& line) {
   auto out = plain(strategy_of(*line.record));
   if (!line.variant.empty()) out.html += fmt::format(" <small>{}</small>", escape(line.variant));
   return out;
 }
 
-Cell state_cell(const Line& line) {
+PageCell state_cell(const PageLine& line) {
   const auto& record = *line.record;
   std::string word(record::name(record.state));
   if (record.failure != record::Failure::none)
@@ -57,7 +57,7 @@ Cell state_cell(const Line& line) {
   return {word, {}};
 }
 
-Cell doubts_cell(const Line& line) {
+PageCell doubts_cell(const PageLine& line) {
   const auto& doubts = line.record->doubts;
   if (doubts.empty()) return {};
   std::string list = "<ul>";
@@ -68,13 +68,14 @@ Cell doubts_cell(const Line& line) {
       Interval{static_cast<double>(n), {}, {}, 1}};
 }
 
-Cell error_cell(const Line& line) {
+PageCell error_cell(const PageLine& line) {
   const auto error = line.numbers.error();
   if (!error) return {};
   return {fmt::format("{:+.1f}", *error), Interval{*error, {}, {}, 1}};
 }
 
-Column words(const char* name, const char* head, std::function<Cell(const Line&)> cell) {
+PageColumn words(const char* name, const char* head,
+                 std::function<PageCell(const PageLine&)> cell) {
   return {.name = name,
           .head = head,
           .has_choices = true,
@@ -84,7 +85,7 @@ Column words(const char* name, const char* head, std::function<Cell(const Line&)
 }
 
 // A field that is a number.
-Column field(const char* name, bool has_choices = false) {
+PageColumn field(const char* name, bool has_choices = false) {
   const auto& term = *plan::find_term(name);
   return {.name = name,
           .head = std::string(term.head),
@@ -93,12 +94,12 @@ Column field(const char* name, bool has_choices = false) {
           .has_choices = has_choices,
           .is_setting = true,
           .doubted = {name, std::string(term.alias)},
-          .cell = [name](const Line& line) { return number(line.record->field_number(name)); }};
+          .cell = [name](const PageLine& line) { return number(line.record->field_number(name)); }};
 }
 
-Column measure(const char* name, const char* head, const std::string& under,
-               const std::string& title, std::vector<std::string> doubted,
-               std::function<Cell(const Line&)> cell) {
+PageColumn measure(const char* name, const char* head, const std::string& under,
+                   const std::string& title, std::vector<std::string> doubted,
+                   std::function<PageCell(const PageLine&)> cell) {
   return {.name = name,
           .head = head,
           .under = under,
@@ -108,32 +109,33 @@ Column measure(const char* name, const char* head, const std::string& under,
           .cell = std::move(cell)};
 }
 
-void add_what(std::vector<Column>& out) {
-  out.push_back(
-      {.name = "run", .head = "Run", .cell = [](const Line& line) { return plain(line.name); }});
+void add_what(std::vector<PageColumn>& out) {
+  out.push_back({.name = "run", .head = "Run", .cell = [](const PageLine& line) {
+                   return plain(line.name);
+                 }});
   out.push_back(words("strategy", "Strategy", strategy_cell));
 }
 
-void add_where(std::vector<Column>& out) {
+void add_where(std::vector<PageColumn>& out) {
   out.push_back(
-      words("source", "Source", [](const Line& line) { return plain(line.record->source); }));
+      words("source", "Source", [](const PageLine& line) { return plain(line.record->source); }));
   out.push_back(
-      words("table", "Table", [](const Line& line) { return plain(line.record->table); }));
+      words("table", "Table", [](const PageLine& line) { return plain(line.record->table); }));
   out.push_back(
-      words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
+      words("model", "Model", [](const PageLine& line) { return plain(model_of(*line.record)); }));
   out.push_back(field("gpus", true));
-  out.push_back(
-      words("gpu", "GPU", [](const Line& line) { return plain(line.record->field_text("gpu")); }));
+  out.push_back(words("gpu", "GPU",
+                      [](const PageLine& line) { return plain(line.record->field_text("gpu")); }));
 }
 
-void add_layout(std::vector<Column>& out) {
+void add_layout(std::vector<PageColumn>& out) {
   for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
     out.push_back(field(name, true));
   for (const auto* name : {"micro_batch", "accumulate", "global_batch"}) out.push_back(field(name));
 }
 
-void add_outcome(std::vector<Column>& out) {
-  out.push_back(words("fit", "Fit", [](const Line& line) {
+void add_outcome(std::vector<PageColumn>& out) {
+  out.push_back(words("fit", "Fit", [](const PageLine& line) {
     const auto& record = *line.record;
     if (record.has_measurement() && line.out != "ran out of memory") return plain("ran");
     return plain(record.estimated ? std::string(name(record.estimated->fit)) : "");
@@ -142,34 +144,34 @@ void add_outcome(std::vector<Column>& out) {
 }
 
 // What was measured and what was estimated of one thing, side by side.
-void add_both(std::vector<Column>& out, const std::string& name, const char* head,
-              const std::string& title, std::vector<std::string> doubted, Both Numbers::*which,
-              const char* interval, double unit = 1) {
-  const auto cell = [unit, which](std::optional<Interval> Both::*kind) {
-    return [=](const Line& line) { return ranged(line.numbers.*which.*kind, unit); };
+void add_both(std::vector<PageColumn>& out, const std::string& name, const char* head,
+              const std::string& title, std::vector<std::string> doubted,
+              MeasuredAndEstimated PageNumbers::*which, const char* interval, double unit = 1) {
+  const auto cell = [unit, which](std::optional<Interval> MeasuredAndEstimated::*kind) {
+    return [=](const PageLine& line) { return ranged(line.numbers.*which.*kind, unit); };
   };
   out.push_back(measure(name.c_str(), head, "measured", title + interval, std::move(doubted),
-                        cell(&Both::measured)));
+                        cell(&MeasuredAndEstimated::measured)));
   out.push_back(measure(("estimated_" + name).c_str(), head, "estimated",
                         title + ", with the range of nine cases in ten", {},
-                        cell(&Both::estimated)));
+                        cell(&MeasuredAndEstimated::estimated)));
 }
 
-void add_time(std::vector<Column>& out) {
+void add_time(std::vector<PageColumn>& out) {
   add_both(out, "step", "Step s", "seconds per step", {"step_seconds", "step_time_s", "step_time"},
-           &Numbers::step, ", with its 95 % interval");
+           &PageNumbers::step, ", with its 95 % interval");
   out.push_back(measure("error", "Error %", "of estimate", "estimated over measured time, less one",
                         {}, error_cell));
   out.push_back(measure("tokens_per_second", "Tokens/s", "measured", "tokens per second",
-                        {"tokens_per_second", "samples_per_s"}, [](const Line& line) {
+                        {"tokens_per_second", "samples_per_s"}, [](const PageLine& line) {
                           const auto& rate = line.numbers.rate.measured;
-                          return rate ? number(rate->value) : Cell{};
+                          return rate ? number(rate->value) : PageCell{};
                         }));
   add_both(out, "days", "Days/100B", "days per 100B tokens", {"days_per_100b_tokens"},
-           &Numbers::days, ", with their 95 % interval");
+           &PageNumbers::days, ", with their 95 % interval");
 }
 
-Cell tflops_cell(const Record& record, const std::string& convention) {
+PageCell tflops_cell(const Record& record, const std::string& convention) {
   for (const auto& found : record.measured.tflops)
     if (found.convention == convention) {
       auto out = number(found.value);
@@ -179,45 +181,45 @@ Cell tflops_cell(const Record& record, const std::string& convention) {
   return {};
 }
 
-Column estimated_tflops(const char* convention, double plan::Estimate::*member) {
+PageColumn estimated_tflops(const char* convention, double plan::Estimate::*member) {
   return measure("estimated_tflops", "TFLOPs", std::string("estimated, ") + convention,
                  std::string("TFLOPs per GPU by the convention ") + convention, {},
-                 [member](const Line& line) {
+                 [member](const PageLine& line) {
                    const auto& guess = line.record->estimated;
                    const double value = guess ? (*guess).*member : 0;
-                   return value > 0 ? number(value) : Cell{};
+                   return value > 0 ? number(value) : PageCell{};
                  });
 }
 
 // A column for each convention: they are never mixed. The estimate has two of them.
-void add_tflops(std::vector<Column>& out, const std::vector<Line>& lines) {
+void add_tflops(std::vector<PageColumn>& out, const std::vector<PageLine>& lines) {
   std::set<std::string> conventions;
   for (const auto& line : lines)
     for (const auto& found : line.record->measured.tflops) conventions.insert(found.convention);
   for (const auto& convention : conventions) {
     const auto name = clean(convention, 40);
-    out.push_back(
-        measure("tflops", "TFLOPs", "measured, " + name, "TFLOPs per GPU by the convention " + name,
-                {"tflops_per_gpu", "tflops"},
-                [convention](const Line& line) { return tflops_cell(*line.record, convention); }));
+    out.push_back(measure(
+        "tflops", "TFLOPs", "measured, " + name, "TFLOPs per GPU by the convention " + name,
+        {"tflops_per_gpu", "tflops"},
+        [convention](const PageLine& line) { return tflops_cell(*line.record, convention); }));
   }
   out.push_back(estimated_tflops("megatron", &plan::Estimate::tflops_per_gpu));
   if (conventions.contains("simple6") || conventions.contains("simple8"))
     out.push_back(estimated_tflops("simple", &plan::Estimate::tflops_per_gpu_simple));
 }
 
-void add_memory(std::vector<Column>& out) {
+void add_memory(std::vector<PageColumn>& out) {
   add_both(out, "memory", "GiB", "peak memory of the fullest GPU",
-           {"peak_memory_bytes", "mem_gb", "memory"}, &Numbers::memory, "", kGiB);
+           {"peak_memory_bytes", "mem_gb", "memory"}, &PageNumbers::memory, "", kGiB);
   out.push_back(measure("memory_limit", "GiB", "limit", "memory that a run can use on a GPU", {},
-                        [](const Line& line) {
+                        [](const PageLine& line) {
                           const auto& limit = line.numbers.memory_limit;
-                          return limit ? number(*limit / kGiB) : Cell{};
+                          return limit ? number(*limit / kGiB) : PageCell{};
                         }));
 }
 
 // What most readers do not look for comes when it is chosen; of TFLOPs the first convention stays.
-void hide_details(std::vector<Column>& columns) {
+void hide_details(std::vector<PageColumn>& columns) {
   static const std::set<std::string> kDetails{
       "source",        "table", "gpu",        "step",         "estimated_step", "tokens_per_second",
       "data_parallel", "fit",   "accumulate", "global_batch", "memory_limit"};
@@ -230,7 +232,7 @@ void hide_details(std::vector<Column>& columns) {
 }
 
 // Every other quantity that people look at, when they ask for it.
-void add_others(std::vector<Column>& out) {
+void add_others(std::vector<PageColumn>& out) {
   // Those above, and what the details of a run tell.
   static const std::set<std::string_view> kOwn{
       "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
@@ -238,9 +240,9 @@ void add_others(std::vector<Column>& out) {
   using Read = record::Quantity::Value (*)(const record::Quantity&, const Record&);
   const auto first = out.size();
   const auto cell = [](const record::Quantity& quantity, Read read) {
-    return [&quantity, read](const Line& line) {
+    return [&quantity, read](const PageLine& line) {
       const auto value = read(quantity, *line.record);
-      return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+      return value ? number(record::in_unit(quantity.unit, value->value)) : PageCell{};
     };
   };
   for (const auto& quantity : record::quantities()) {
@@ -258,8 +260,8 @@ void add_others(std::vector<Column>& out) {
 
 }  // namespace
 
-std::vector<Column> columns_of(const std::vector<Line>& lines) {
-  std::vector<Column> out;
+std::vector<PageColumn> columns_of(const std::vector<PageLine>& lines) {
+  std::vector<PageColumn> out;
   add_what(out);
   add_time(out);
   add_where(out);

@@ -10,9 +10,9 @@
 namespace orch::page {
 
 // A record as the table sees it.
-struct Line {
+struct PageLine {
   const record::Record* record = nullptr;
-  Numbers numbers;
+  PageNumbers numbers;
   std::string variant;
   std::string name;                  // what it is called on the page: no other has that name
   std::string series;                // its strategy, with its model where models differ
@@ -23,7 +23,7 @@ struct Line {
 };
 
 // Of neither, nothing is known.
-struct Cell {
+struct PageCell {
   std::string html;  // as it is shown; else the number is, like the others of its column
   std::optional<Interval> value;  // by which it is sorted, in columns of numbers
   bool is_computed = false;       // by us: no doubt about the source is about it
@@ -31,7 +31,7 @@ struct Cell {
   bool is_empty() const { return html.empty() && !value; }
 };
 
-struct Column {
+struct PageColumn {
   std::string name = {};   // one word, for the script
   std::string head = {};   // what people read
   std::string under = {};  // and in small letters below it
@@ -41,15 +41,15 @@ struct Column {
   bool is_hidden = false;                 // until somebody chooses it
   bool is_setting = false;                // said once above the table where all runs have the same
   std::vector<std::string> doubted = {};  // the names that a doubt may call it by
-  std::function<Cell(const Line&)> cell = {};
+  std::function<PageCell(const PageLine&)> cell = {};
 };
 
-std::vector<Line> lines_of(const std::vector<record::Record>& records);
+std::vector<PageLine> lines_of(const std::vector<record::Record>& records);
 
 // Those that the page has, in their order: see kMostRuns.
-std::vector<Line> lines_on_page(const std::vector<Line>& lines);
+std::vector<PageLine> lines_on_page(const std::vector<PageLine>& lines);
 
 // All that any record could fill, from left to right; the first names the run.
-std::vector<Column> columns_of(const std::vector<Line>& lines);
+std::vector<PageColumn> columns_of(const std::vector<PageLine>& lines);
 
 }  // namespace orch::page

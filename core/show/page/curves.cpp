@@ -23,7 +23,8 @@ bool has_course(const Measurement& measured) {
 }
 
 // What changes far would be flat at its other end on a linear scale.
-Chart::Axis level_axis(const std::string& title, const std::vector<Curve>& curves, double highest) {
+Chart::Axis level_axis(const std::string& title, const std::vector<PlottedCurve>& curves,
+                       double highest) {
   std::vector<double> values;
   for (const auto& curve : curves)
     for (const auto& [x, y] : curve.points) values.push_back(std::min(y, highest));
@@ -33,7 +34,7 @@ Chart::Axis level_axis(const std::string& title, const std::vector<Curve>& curve
   return linear_axis(title, low - room, high + room);
 }
 
-Chart::Axis along_axis(const std::string& title, const std::vector<Curve>& curves) {
+Chart::Axis along_axis(const std::string& title, const std::vector<PlottedCurve>& curves) {
   double low = 1e300, high = 0;
   for (const auto& curve : curves) {
     low = std::min(low, curve.points.front().first);
@@ -47,7 +48,7 @@ Chart::Axis along_axis(const std::string& title, const std::vector<Curve>& curve
 }
 
 // Whether one pair of axes shows them all.
-bool are_alike(const std::vector<Curve>& curves) {
+bool are_alike(const std::vector<PlottedCurve>& curves) {
   std::vector<double> ends, levels;
   for (const auto& curve : curves) {
     ends.push_back(curve.points.back().first);
@@ -62,7 +63,7 @@ bool are_alike(const std::vector<Curve>& curves) {
   return spread(ends) <= 8 && spread(levels) <= 8;
 }
 
-Chart::Mark mark_of_curve(const Runs& runs, const Curve& curve, std::size_t look) {
+Chart::Mark mark_of_curve(const ChartRuns& runs, const PlottedCurve& curve, std::size_t look) {
   Chart::Mark out{.look = look, .tooltip = curve.line->name, .line = curve.points};
   out.run = static_cast<std::size_t>(curve.line - runs.lines.data());
   out.resumes = curve.resumes;
@@ -78,19 +79,19 @@ std::int64_t last_step(const Measurement& measured) {
   return out;
 }
 
-std::pair<std::vector<const Line*>, std::size_t> longest(const Runs& runs) {
-  std::vector<const Line*> out;
+std::pair<std::vector<const PageLine*>, std::size_t> longest(const ChartRuns& runs) {
+  std::vector<const PageLine*> out;
   for (const auto& line : runs.lines)
     if (has_course(line.record->measured)) out.push_back(&line);
   const auto all = out.size();
   std::ranges::stable_sort(out, std::greater<>(),
-                           [](const Line* line) { return last_step(line->record->measured); });
+                           [](const PageLine* line) { return last_step(line->record->measured); });
   out.resize(std::min(all, kMostCurves));
   std::ranges::sort(out);
   return {out, all};
 }
 
-void add_resumes(Curve& curve, const std::vector<double>& steps) {
+void add_resumes(PlottedCurve& curve, const std::vector<double>& steps) {
   for (const auto step : curve.line->record->measured.resumes) {
     const auto at = std::ranges::lower_bound(steps, static_cast<double>(step)) - steps.begin();
     if (at < std::ssize(curve.points))
@@ -98,7 +99,7 @@ void add_resumes(Curve& curve, const std::vector<double>& steps) {
   }
 }
 
-void draw_curves(Chart& chart, const Runs& runs, const std::vector<Curve>& curves,
+void draw_curves(Chart& chart, const ChartRuns& runs, const std::vector<PlottedCurve>& curves,
                  const CurveAxes& axes) {
   chart.kind = Chart::Kind::lines;
   const bool together = are_alike(curves);
@@ -113,11 +114,11 @@ void draw_curves(Chart& chart, const Runs& runs, const std::vector<Curve>& curve
     chart.panels.back().marks.push_back(mark_of_curve(runs, curves[i], i));
     if (together) chart.legend.push_back({"curve", i, short_name(*curves[i].line)});
   }
-  if (std::ranges::any_of(curves, [](const Curve& curve) { return !curve.resumes.empty(); }))
+  if (std::ranges::any_of(curves, [](const PlottedCurve& curve) { return !curve.resumes.empty(); }))
     chart.legend.push_back({"resume", 0, "resumed"});
 }
 
-void add_data(Chart& chart, const std::vector<Curve>& curves) {
+void add_data(Chart& chart, const std::vector<PlottedCurve>& curves) {
   for (const auto& [line, points, resumes] : curves) {
     const auto every = std::max<std::size_t>(1, (points.size() + 11) / 12);
     for (std::size_t i = 0; i < points.size(); ++i)

@@ -36,7 +36,7 @@ std::string estimated_text(const Interval& days, bool alone) {
                      limits(days, "90 % range"));
 }
 
-std::string name_of(const Line& line) {
+std::string name_of(const PageLine& line) {
   auto out = escape(line.name);
   const auto strategy = strategy_of(*line.record);
   if (!strategy.empty()) out += ", " + escape(strategy, kLongestName);
@@ -46,13 +46,13 @@ std::string name_of(const Line& line) {
 }
 
 // The best runs of a model.
-struct Best {
-  const Line* measured = nullptr;
-  const Line* estimated = nullptr;  // of those that were not measured
+struct HeadlineRun {
+  const PageLine* measured = nullptr;
+  const PageLine* estimated = nullptr;  // of those that were not measured
 };
 
 // An unknown size is the last.
-double params_of(const Best& best) {
+double params_of(const HeadlineRun& best) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   return line.record->field_number("params").value_or(1e300);
 }
@@ -67,7 +67,7 @@ std::string reservations(const record::Record& record) {
 }
 
 // "12.3 with 176B, measured: r12, megatron on 384 GPUs.": a line for each of several.
-std::string line_of(const Best& best, const std::string& whose) {
+std::string line_of(const HeadlineRun& best, const std::string& whose) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   return fmt::format("<p class=\"best\"><strong>{}</strong>{}, {}: {}.{}</p>\n",
                      shown(line.numbers.best_days()->value), whose,
@@ -76,7 +76,7 @@ std::string line_of(const Best& best, const std::string& whose) {
 }
 
 // "Fastest: r12, megatron on 384 GPUs: 12.3 days per 100B tokens measured (…), 11.9 estimated."
-std::string sentence(const Best& best) {
+std::string sentence(const HeadlineRun& best) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   const auto& numbers = line.numbers;
   auto out = fmt::format("<p class=\"best\">Fastest: {}: ", name_of(line));
@@ -94,7 +94,7 @@ std::string sentence(const Best& best) {
   return out + "</p>\n";
 }
 
-void keep(const Line*& held, const Line& line) {
+void keep(const PageLine*& held, const PageLine& line) {
   if (held == nullptr || line.numbers.best_days()->value < held->numbers.best_days()->value)
     held = &line;
 }
@@ -106,9 +106,9 @@ std::string whose(const std::string& model) {
 }
 
 // Days of different models do not compare: the best of each, where they are few.
-std::string best(const std::vector<Line>& lines) {
+std::string best(const std::vector<PageLine>& lines) {
   std::vector<std::string> order;
-  std::map<std::string, Best> by_model;
+  std::map<std::string, HeadlineRun> by_model;
   for (const auto& line : lines) {
     if (!line.numbers.best_days() || !counts_for_speed(*line.record)) continue;
     const auto model = size_class_of(*line.record);
@@ -145,10 +145,10 @@ std::string best(const std::vector<Line>& lines) {
 }
 
 // One large number, where all runs have one model: what was measured goes before what is estimated.
-std::string winner(const std::vector<Line>& lines) {
-  const Line* best = nullptr;
+std::string winner(const std::vector<PageLine>& lines) {
+  const PageLine* best = nullptr;
   std::set<std::string> models;
-  const auto key = [](const Line& line) {
+  const auto key = [](const PageLine& line) {
     return std::pair(!line.numbers.days.measured, line.numbers.best_days()->value);
   };
   for (const auto& line : lines) {
@@ -185,29 +185,30 @@ std::string tile(std::size_t n, std::string_view noun) {
   return fmt::format("<li><b>{}</b>{}</li>", text.substr(0, blank), text.substr(blank));
 }
 
-std::string counts(const Page& page, const std::vector<Line>& lines) {
+std::string counts(const Page& page, const std::vector<PageLine>& lines) {
   const auto count = [&](auto&& has) {
     return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), has));
   };
-  const auto state = [](record::State wanted) {
-    return [wanted](const Line& line) { return line.record->state == wanted; };
+  const auto state = [](record::RunState wanted) {
+    return [wanted](const PageLine& line) { return line.record->state == wanted; };
   };
   auto out = tile(lines.size(), "run");
   const auto words = [&](std::size_t n, const char* word) {
     if (n > 0) out += fmt::format("<li><b>{}</b> {}</li>", shown(static_cast<double>(n)), word);
   };
-  words(count([](const Line& line) { return line.record->has_measurement(); }), "measured");
-  words(count([](const Line& line) { return line.record->estimated.has_value(); }), "estimated");
-  words(count(state(record::State::running)), "running");
-  words(count(state(record::State::failed)), "failed");
-  words(count([](const Line& line) {
+  words(count([](const PageLine& line) { return line.record->has_measurement(); }), "measured");
+  words(count([](const PageLine& line) { return line.record->estimated.has_value(); }),
+        "estimated");
+  words(count(state(record::RunState::running)), "running");
+  words(count(state(record::RunState::failed)), "failed");
+  words(count([](const PageLine& line) {
           const auto& record = *line.record;
-          return record.estimated && record.estimated->fit == plan::Fit::oom &&
+          return record.estimated && record.estimated->fit == plan::MemoryFit::oom &&
                  !record.has_measurement();
         }),
         "do not fit");
-  words(count([](const Line& line) { return !line.record->doubts.empty(); }), "doubtful");
-  words(count([](const Line& line) { return line.record->measured.nan_steps > 0; }),
+  words(count([](const PageLine& line) { return !line.record->doubts.empty(); }), "doubtful");
+  words(count([](const PageLine& line) { return line.record->measured.nan_steps > 0; }),
         "with a loss of NaN");
   words(page.rejected.size(), "rejected");
   return out.empty() ? "" : "<ul class=\"counts\">" + out + "</ul>\n";
@@ -232,7 +233,8 @@ std::string answers(const Page& page) {
 
 std::string answer_id(std::size_t answer) { return fmt::format("answer-{}", answer + 1); }
 
-std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead) {
+std::string headline(const Page& page, const std::vector<PageLine>& lines,
+                     const std::string& lead) {
   auto out = fmt::format("<header><h1>{}</h1>\n",
                          page.title.empty() ? "Report" : escape(page.title, kLongestName));
   if (!page.doc.empty()) out += fmt::format("<p class=\"doc\">{}</p>\n", escape(page.doc));

@@ -48,7 +48,7 @@ std::size_t family(const Record& record, const std::string& settings, const char
 // all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
 // same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
 // do not say their batch are in none.
-void find_families(std::vector<Line>& lines) {
+void find_families(std::vector<PageLine>& lines) {
   Numbering strong, weak;
   for (auto& line : lines) {
     const auto settings = settings_of(*line.record, kFree);
@@ -58,8 +58,8 @@ void find_families(std::vector<Line>& lines) {
 }
 
 // Runs of ours, or parts of a log, that no setting and no outcome distinguishes.
-void find_repeats(std::vector<Line>& lines) {
-  std::map<std::string, std::vector<Line*>> groups;
+void find_repeats(std::vector<PageLine>& lines) {
+  std::map<std::string, std::vector<PageLine*>> groups;
   for (auto& line : lines) {
     const auto& record = *line.record;
     const bool is_log = record.origin.kind == "log" && !record.origin.file.empty();
@@ -82,7 +82,7 @@ double gpus_of(const Record& record) {
 }
 
 // The name under which a run is compared: days of different models are not.
-void name_series(std::vector<Line>& lines) {
+void name_series(std::vector<PageLine>& lines) {
   std::set<std::string> models;
   for (const auto& line : lines) models.insert(model_of(*line.record));
   for (auto& line : lines) {
@@ -101,7 +101,7 @@ bool differ_in(const std::vector<const Record*>& records, const char* field) {
 
 // By the layout; where others have the same one, also by what they differ in, and by the hash if
 // that is nothing or long.
-void name_lines(std::vector<Line>& lines) {
+void name_lines(std::vector<PageLine>& lines) {
   constexpr std::size_t kLongestDifference = 40;
   std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
   for (const auto& line : lines)
@@ -129,11 +129,11 @@ void name_lines(std::vector<Line>& lines) {
 
 }  // namespace
 
-std::vector<Line> lines_of(const std::vector<Record>& records) {
+std::vector<PageLine> lines_of(const std::vector<Record>& records) {
   std::vector<const Record*> all;
   for (const auto& record : records) all.push_back(&record);
   const auto settings = differing_settings(all);
-  std::vector<Line> out;
+  std::vector<PageLine> out;
   out.reserve(records.size());
   for (const auto& record : records)
     out.push_back({.record = &record,

@@ -24,7 +24,7 @@ std::optional<Interval> whole(std::optional<Interval> interval) {
   return interval;
 }
 
-Both both(const Record& record, std::string_view name) {
+MeasuredAndEstimated both(const Record& record, std::string_view name) {
   const auto& quantity = *record::find_quantity(name);
   return {whole(record::measured(quantity, record)), whole(record::estimated(quantity, record))};
 }
@@ -36,23 +36,23 @@ constexpr std::array kOwnColumns{
 
 }  // namespace
 
-std::optional<double> Both::error() const {
+std::optional<double> MeasuredAndEstimated::error() const {
   if (!measured || !estimated) return std::nullopt;
   return 100 * (estimated->value / measured->value - 1);
 }
 
-std::optional<double> Numbers::error() const {
+std::optional<double> PageNumbers::error() const {
   const auto of_step = step.error();
   return of_step ? of_step : days.error();
 }
 
-Numbers numbers_of(const Record& record) {
-  Numbers out;
+PageNumbers numbers_of(const Record& record) {
+  PageNumbers out;
   out.step = both(record, "step_seconds");
   out.memory = both(record, "peak_memory_bytes");
-  const Both seconds{whole(record::seconds_per_token(record)),
-                     whole(record::estimated_seconds_per_token(record))};
-  for (const auto kind : {&Both::measured, &Both::estimated})
+  const MeasuredAndEstimated seconds{whole(record::seconds_per_token(record)),
+                                     whole(record::estimated_seconds_per_token(record))};
+  for (const auto kind : {&MeasuredAndEstimated::measured, &MeasuredAndEstimated::estimated})
     if (const auto& each = seconds.*kind) {
       out.days.*kind = each->times(record::kDaysPer100B);
       out.rate.*kind = each->inverse(1);
@@ -119,8 +119,8 @@ std::string not_counted(const Record& record) {
   if (std::any_of(record.doubts.begin(), record.doubts.end(),
                   [](const record::Doubt& doubt) { return doubt.kind != "disagree"; }))
     return "are doubtful";
-  if (record.state == record::State::failed && !timed) return "failed before a step was timed";
-  const bool too_large = record.estimated && record.estimated->fit == plan::Fit::oom;
+  if (record.state == record::RunState::failed && !timed) return "failed before a step was timed";
+  const bool too_large = record.estimated && record.estimated->fit == plan::MemoryFit::oom;
   return too_large && !record.has_measurement() ? "are estimated not to fit" : "";
 }
 

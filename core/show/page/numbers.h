@@ -13,18 +13,18 @@ using statistics::Interval;
 // The numbers of a record that the page shows: what follows from others is filled in, and what is
 // not finite or not positive is left out. Limits of what was measured hold with 95 % confidence,
 // those of an estimate in 90 % of cases.
-struct Both {
+struct MeasuredAndEstimated {
   std::optional<Interval> measured, estimated;
 
   // Of the estimate, in percent; positive: it is too large. Nothing where one is missing.
   std::optional<double> error() const;
 };
 
-struct Numbers {
-  Both step;    // seconds
-  Both rate;    // tokens per second
-  Both days;    // per 100B tokens
-  Both memory;  // bytes on the fullest GPU
+struct PageNumbers {
+  MeasuredAndEstimated step;    // seconds
+  MeasuredAndEstimated rate;    // tokens per second
+  MeasuredAndEstimated days;    // per 100B tokens
+  MeasuredAndEstimated memory;  // bytes on the fullest GPU
   std::optional<double> memory_limit;
 
   // Of the estimated time.
@@ -35,7 +35,7 @@ struct Numbers {
   }
 };
 
-Numbers numbers_of(const record::Record& record);
+PageNumbers numbers_of(const record::Record& record);
 
 // The names under which runs are compared.
 std::string strategy_of(const record::Record& record);    // or framework

@@ -9,14 +9,14 @@
 namespace orch::page {
 namespace {
 
-double rank_of(const Line& line) {
+double rank_of(const PageLine& line) {
   const auto& days = line.numbers.best_days();
   const bool counts = days && counts_for_speed(*line.record);
   return counts ? days->value : std::numeric_limits<double>::infinity();
 }
 
 // Each line's place among those of its strategy and size, the best first.
-std::vector<std::size_t> turns_of(const std::vector<Line>& lines) {
+std::vector<std::size_t> turns_of(const std::vector<PageLine>& lines) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < lines.size(); ++i)
     groups[{size_class_of(*lines[i].record), strategy_of(*lines[i].record)}].push_back(i);
@@ -32,17 +32,17 @@ std::vector<std::size_t> turns_of(const std::vector<Line>& lines) {
 
 }  // namespace
 
-std::vector<Line> lines_on_page(const std::vector<Line>& lines) {
+std::vector<PageLine> lines_on_page(const std::vector<PageLine>& lines) {
   if (lines.size() <= kMostRuns) return lines;
   const auto turns = turns_of(lines);
   std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // only planned, turn, line
   for (std::size_t i = 0; i < lines.size(); ++i)
-    order.emplace_back(lines[i].record->state == record::State::planned, turns[i], i);
+    order.emplace_back(lines[i].record->state == record::RunState::planned, turns[i], i);
   std::sort(order.begin(), order.end());
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < kMostRuns; ++i) chosen.push_back(std::get<2>(order[i]));
   std::sort(chosen.begin(), chosen.end());
-  std::vector<Line> out;
+  std::vector<PageLine> out;
   for (const auto i : chosen) out.push_back(lines[i]);
   return out;
 }

@@ -64,7 +64,7 @@ std::string head(const Page& page) {
       assets::kStyle);
 }
 
-struct Part {
+struct PagePart {
   std::string id, name, html;
 };
 
@@ -100,7 +100,7 @@ std::string data_table(const show::Chart& chart, bool is_open) {
 }
 
 // What a chart says stands here; the script draws it.
-Part chart_part(const show::Chart& chart, const char* kind) {
+PagePart chart_part(const show::Chart& chart, const char* kind) {
   return {chart.name, chart.title,
           fmt::format("<section id=\"{0}\" class=\"{3}\"><h2>{1}</h2>\n<figure "
                       "data-chart=\"{0}\"><figcaption><p class=\"finding\">{2}</p></figcaption>"
@@ -109,10 +109,11 @@ Part chart_part(const show::Chart& chart, const char* kind) {
                       data_table(chart, chart.name == "best"))};
 }
 
-std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
-                           const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
-                           const std::vector<show::Chart>& charts) {
-  std::vector<Part> out;
+std::vector<PagePart> parts_of(const Page& page, const std::vector<PageLine>& all,
+                               const std::vector<PageLine>& lines,
+                               const std::vector<Chapters>& chapters,
+                               const std::vector<show::Chart>& charts) {
+  std::vector<PagePart> out;
   if (!charts.empty())
     out.push_back(
         {"charts", "",
@@ -127,7 +128,7 @@ std::vector<Part> parts_of(const Page& page, const std::vector<Line>& all,
   return out;
 }
 
-std::string contents(const Page& page, const std::vector<Part>& parts) {
+std::string contents(const Page& page, const std::vector<PagePart>& parts) {
   std::string out;
   const auto link = [&](const std::string& id, const std::string& name) {
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, name);

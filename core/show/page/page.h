@@ -10,7 +10,7 @@
 
 namespace orch::page {
 
-struct Budget {
+struct PageBudget {
   std::string limits;   // "3,000,000 GPU-hours and 200 days"; empty: none
   std::string verdict;  // in words
   double gpu_hours = 0, used_gpu_hours = 0, committed_gpu_hours = 0;  // 0: none
@@ -23,7 +23,7 @@ struct Attachment {
 };
 
 // What an experiment comes to.
-struct Answer {
+struct PageAnswer {
   std::string name;  // of the experiment
   std::string best;  // what is best, what it costs, when it ends
   std::string sure;  // how sure that is
@@ -32,14 +32,14 @@ struct Answer {
 // Everything that a report shows.
 struct Page {
   std::string title;
-  std::string doc;              // a sentence below the title
-  std::string command;          // that made it
-  std::string created;          // date and time
-  std::vector<Answer> answers;  // one of each experiment
-  int refresh_seconds = 0;      // the page loads itself again; 0: never
+  std::string doc;                  // a sentence below the title
+  std::string command;              // that made it
+  std::string created;              // date and time
+  std::vector<PageAnswer> answers;  // one of each experiment
+  int refresh_seconds = 0;          // the page loads itself again; 0: never
   std::vector<record::Record> records;
-  std::vector<plan::Rejected> rejected;
-  Budget budget;
+  std::vector<plan::RejectedRun> rejected;
+  PageBudget budget;
   std::vector<std::pair<std::string, std::string>> provenance;  // name and value, in order
   std::vector<Attachment> attachments;
 };
@@ -57,7 +57,8 @@ std::string svg(const Page& page);
 
 // Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids
 // are in apart are hollow. Calibrate says with which constants.
-std::string svg(const std::vector<published::Judged>& rows, const std::set<std::string>& apart,
-                const published::Scores& scores, const std::string& calibrate);
+std::string svg(const std::vector<published::JudgedSample>& rows,
+                const std::set<std::string>& apart, const published::Scores& scores,
+                const std::string& calibrate);
 
 }  // namespace orch::page

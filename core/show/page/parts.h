@@ -15,9 +15,9 @@ namespace orch::page {
 // Where the answer of an experiment stands.
 std::string answer_id(std::size_t answer);
 // lead: what stands beside the answer.
-std::string headline(const Page& page, const std::vector<Line>& lines, const std::string& lead);
-std::string rejected(const std::vector<plan::Rejected>& runs);
-std::string budget(const Budget& budget);
+std::string headline(const Page& page, const std::vector<PageLine>& lines, const std::string& lead);
+std::string rejected(const std::vector<plan::RejectedRun>& runs);
+std::string budget(const PageBudget& budget);
 std::string provenance(const Page& page);
 std::string attachments(const std::vector<Attachment>& files);
 
@@ -31,13 +31,13 @@ struct Chapter {
   Pairs pairs;
 };
 using Chapters = std::vector<Chapter>;
-Chapters chapters_of(const Line& line);
+Chapters chapters_of(const PageLine& line);
 
 // left_out: how many more there are than these lines, whose chapters these are.
-std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+std::string table(const std::vector<PageLine>& lines, const std::vector<Chapters>& chapters,
                   std::size_t left_out);
 // All of each run, for who has no scripts.
-std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters);
+std::string in_full(const std::vector<PageLine>& lines, const std::vector<Chapters>& chapters);
 
 // What the script reads, as JSON: the charts, and the chapters.
 std::string chart_data(const std::vector<show::Chart>& charts);

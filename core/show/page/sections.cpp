@@ -41,7 +41,7 @@ std::string rejections(const std::vector<Rejection>& group) {
 }
 
 // The distinct values in the order in which they come, the first ones of many.
-class Names {
+class SectionNames {
  public:
   void add(const std::string& name) {
     if (!name.empty() && seen_.insert(name).second) names_.push_back(name);
@@ -55,7 +55,7 @@ class Names {
 
 // What the records know of their origin, together.
 Pairs origins(const std::vector<record::Record>& records) {
-  std::vector<std::pair<std::string, Names>> all{
+  std::vector<std::pair<std::string, SectionNames>> all{
       {"sources", {}}, {"experiment file", {}}, {"cluster file", {}}, {"commit", {}}, {"files", {}},
       {"jobs", {}},    {"nodes", {}},           {"versions", {}}};
   for (const auto& record : records) {
@@ -79,7 +79,7 @@ Pairs origins(const std::vector<record::Record>& records) {
 double share(double hours, double of) { return of > 0 ? std::clamp(hours / of, 0.0, 1.0) : 0; }
 
 // Used and committed hours as one bar, the whole being the limit.
-std::string budget_bar(const Budget& budget) {
+std::string budget_bar(const PageBudget& budget) {
   if (!(budget.gpu_hours > 0)) return "";
   const double used = 100 * share(budget.used_gpu_hours, budget.gpu_hours);
   const double committed =
@@ -100,7 +100,7 @@ std::string list_of(const Pairs& pairs) {
   return out + "</dl>\n";
 }
 
-std::string rejected(const std::vector<plan::Rejected>& runs) {
+std::string rejected(const std::vector<plan::RejectedRun>& runs) {
   if (runs.empty()) return "";
   std::map<std::string, std::vector<Rejection>> by_reason;
   for (const auto& run : runs)
@@ -122,7 +122,7 @@ std::string rejected(const std::vector<plan::Rejected>& runs) {
   return section("rejected", "Rejected runs", out);
 }
 
-std::string budget(const Budget& budget) {
+std::string budget(const PageBudget& budget) {
   if (budget.limits.empty() && budget.verdict.empty() && budget.gpu_hours <= 0 &&
       budget.used_gpu_hours <= 0)
     return "";

@@ -39,7 +39,7 @@ std::string join_words(const std::string& label, const std::string& kind) {
 }
 
 // An axis on a stretch of the picture. What is beyond its ends is drawn at them.
-struct Scale {
+struct AxisScale {
   const Chart::Axis& axis;
   double from = 0, to = 0;
 
@@ -51,9 +51,9 @@ struct Scale {
 };
 
 // A panel on its place in the picture.
-class Drawn {
+class SvgDrawing {
  public:
-  Drawn(const Chart::Panel& panel, Chart::Kind kind, double top)
+  SvgDrawing(const Chart::Panel& panel, Chart::Kind kind, double top)
       : panel_(panel),
         kind_(kind),
         top_(top),
@@ -164,9 +164,9 @@ class Drawn {
   const Chart::Panel& panel_;
   Chart::Kind kind_;
   double top_;
-  Scale x_;
+  AxisScale x_;
   double bottom_;
-  Scale y_;
+  AxisScale y_;
   std::string out_;
 };
 
@@ -231,7 +231,7 @@ std::string svg_of(const Chart& chart) {
   }
   double top = has_rows ? y + 30 : 74;
   for (const auto& panel : chart.panels) {
-    Drawn drawn(panel, chart.kind, top);
+    SvgDrawing drawn(panel, chart.kind, top);
     body += drawn.text();
     top = drawn.bottom() + kGap;
   }

@@ -16,16 +16,16 @@ namespace orch::page {
 namespace {
 
 // A column with the cells of all runs.
-struct Filled {
-  Column column;
-  std::vector<Cell> cells;
+struct HtmlCell {
+  PageColumn column;
+  std::vector<PageCell> cells;
   int decimals = 0;  // of its numbers, so that they stand below each other
 
   bool is_empty() const {
-    return std::all_of(cells.begin(), cells.end(), [](const Cell& c) { return c.is_empty(); });
+    return std::all_of(cells.begin(), cells.end(), [](const PageCell& c) { return c.is_empty(); });
   }
   bool is_the_same() const {
-    return cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const Cell& c) {
+    return cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const PageCell& c) {
              return c.html == cells[0].html && c.value.has_value() == cells[0].value.has_value() &&
                     (!c.value || c.value->value == cells[0].value->value);
            });
@@ -33,13 +33,13 @@ struct Filled {
 };
 
 // Four digits of the middle value, and two of the smallest; none where all are whole.
-int decimals_of(const std::vector<Cell>& cells) {
+int decimals_of(const std::vector<PageCell>& cells) {
   std::vector<double> values;
   for (const auto& cell : cells)
     if (cell.value && cell.value->value != 0) values.push_back(std::abs(cell.value->value));
   if (std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); }) &&
       std::none_of(cells.begin(), cells.end(),
-                   [](const Cell& c) { return c.value && c.value->has_limits(); }))
+                   [](const PageCell& c) { return c.value && c.value->has_limits(); }))
     return 0;
   std::sort(values.begin(), values.end());
   const auto digits = [](double v) { return static_cast<int>(std::floor(std::log10(v))); };
@@ -51,7 +51,7 @@ std::string fixed(double value, int decimals) {
   return std::abs(value) < 1e15 ? group_digits(value, decimals) : fmt::format("{:.3e}", value);
 }
 
-std::string shown(const Filled& filled, const Cell& cell) {
+std::string shown(const HtmlCell& filled, const PageCell& cell) {
   if (!cell.html.empty() || !cell.value) return cell.html;
   auto out = fixed(cell.value->value, filled.decimals);
   if (cell.value->has_limits())
@@ -60,7 +60,7 @@ std::string shown(const Filled& filled, const Cell& cell) {
   return out;
 }
 
-void head(std::string& out, const Column& column) {
+void head(std::string& out, const PageColumn& column) {
   fmt::format_to(
       std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}{}>{}{}</th>)", column.name,
       column.is_hidden ? " data-detail" : "", column.is_number ? R"( class="number")" : "",
@@ -70,7 +70,7 @@ void head(std::string& out, const Column& column) {
       column.under.empty() ? "" : fmt::format(" <small>{}</small>", escape(column.under)));
 }
 
-bool concerns(const record::Doubt& doubt, const Column& column) {
+bool concerns(const record::Doubt& doubt, const PageColumn& column) {
   const auto named = ", " + doubt.field + ", ";
   return std::any_of(column.doubted.begin(), column.doubted.end(), [&](const auto& name) {
     return named.find(", " + name + ", ") != std::string::npos;
@@ -78,7 +78,7 @@ bool concerns(const record::Doubt& doubt, const Column& column) {
 }
 
 // A question mark behind a value that a doubt is about.
-std::string mark(const record::Record& record, const Column& column) {
+std::string mark(const record::Record& record, const PageColumn& column) {
   for (const auto& doubt : record.doubts)
     if (concerns(doubt, column))
       return fmt::format(R"( <abbr class="doubt" tabindex="0" title="doubtful: {}">?</abbr>)",
@@ -93,7 +93,8 @@ std::string id_title(const record::Record& record) {
              : fmt::format(R"( title="{}")", escape(record.id, kLongestName));
 }
 
-void cell(std::string& out, const record::Record& record, const Filled& filled, const Cell& cell) {
+void cell(std::string& out, const record::Record& record, const HtmlCell& filled,
+          const PageCell& cell) {
   const auto to = std::back_inserter(out);
   const auto& column = filled.column;
   const auto html = shown(filled, cell);
@@ -112,22 +113,22 @@ void cell(std::string& out, const record::Record& record, const Filled& filled, 
 
 // Of each group of repeats the one that stands for them: what was measured before what is
 // estimated, then the fastest.
-std::set<const Line*> leaders_of(const std::vector<Line>& lines) {
-  const auto key = [](const Line& line) {
+std::set<const PageLine*> leaders_of(const std::vector<PageLine>& lines) {
+  const auto key = [](const PageLine& line) {
     const auto& days = line.numbers.best_days();
     return std::tuple(!line.numbers.days.measured, days ? days->value : 1e300);
   };
-  std::map<std::size_t, const Line*> best;
+  std::map<std::size_t, const PageLine*> best;
   for (const auto& line : lines)
     if (const auto [held, is_new] = best.try_emplace(line.alike, &line);
         !is_new && key(line) < key(*held->second))
       held->second = &line;
-  std::set<const Line*> out;
+  std::set<const PageLine*> out;
   for (const auto& [number, line] : best) out.insert(line);
   return out;
 }
 
-std::string of_how_many(const std::vector<Line>& lines, std::size_t left_out) {
+std::string of_how_many(const std::vector<PageLine>& lines, std::size_t left_out) {
   if (left_out == 0) return "";
   return fmt::format(
       "<p class=\"note\">{} of {} runs are on this page: those that ran, and the best of each "
@@ -138,7 +139,7 @@ std::string of_how_many(const std::vector<Line>& lines, std::size_t left_out) {
 }
 
 // What all runs have in common need not fill a column.
-std::string same(const std::vector<Filled>& columns) {
+std::string same(const std::vector<HtmlCell>& columns) {
   std::string out;
   for (const auto& filled : columns)
     out += fmt::format("{}{} <b>{}</b>", out.empty() ? "" : ", ", escape(filled.column.head),
@@ -148,12 +149,12 @@ std::string same(const std::vector<Filled>& columns) {
 
 }  // namespace
 
-std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+std::string table(const std::vector<PageLine>& lines, const std::vector<Chapters>& chapters,
                   std::size_t left_out) {
   if (lines.empty()) return "";
-  std::vector<Filled> columns, common;
+  std::vector<HtmlCell> columns, common;
   for (const auto& column : columns_of(lines)) {
-    Filled filled{column, {}};
+    HtmlCell filled{column, {}};
     for (const auto& line : lines) filled.cells.push_back(column.cell(line));
     filled.decimals = filled.is_empty() ? 0 : decimals_of(filled.cells);
     if (column.is_setting && filled.is_the_same() && !filled.is_empty())

@@ -13,13 +13,13 @@ namespace orch::tables {
 namespace {
 
 using plan::Planned;
-using Runs = std::vector<const Planned*>;
-using Parts = std::vector<std::string>;
+using PlannedRuns = std::vector<const Planned*>;
+using AnswerParts = std::vector<std::string>;
 
-bool fits(const Planned* run) { return run->estimate.fit != plan::Fit::oom; }
+bool fits(const Planned* run) { return run->estimate.fit != plan::MemoryFit::oom; }
 
 // True if runs of one strategy differ in more than their layout.
-bool has_variants(const Planned& planned, const Runs& runs) {
+bool has_variants(const Planned& planned, const PlannedRuns& runs) {
   return std::any_of(runs.begin(), runs.end(), [&](const Planned* run) {
     return run->run.strategy->name == planned.run.strategy->name &&
            plan::variant(run->run) != plan::variant(planned.run);
@@ -27,9 +27,9 @@ bool has_variants(const Planned& planned, const Runs& runs) {
 }
 
 // "megatron (TP 4, PP 12, micro-batch 2) on 384 GPUs".
-std::string who(const Planned& planned, const Runs& runs) {
+std::string who(const Planned& planned, const PlannedRuns& runs) {
   const auto& run = planned.run;
-  Parts parts;
+  AnswerParts parts;
   if (const auto variant = plan::variant(run); !variant.empty() && has_variants(planned, runs))
     parts.push_back(variant);
   if (run.layout.tensor_parallel > 1)
@@ -65,7 +65,7 @@ bool breaks(const Planned* run, const plan::Experiment& experiment) {
 
 // The fastest run of another strategy, or the first to end; if the best keeps the limits,
 // preferably one that keeps them too.
-const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment,
+const Planned* best_of_another(const PlannedRuns& runs, const plan::Experiment& experiment,
                                bool over = false) {
   const auto& best = *runs.front();
   const bool by_date = !experiment.calendar.windows.empty();
@@ -101,7 +101,7 @@ std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
 
 // Lists the limits that are broken.
 std::string broken_limits(const Planned& run, const plan::Experiment& experiment) {
-  Parts out;
+  AnswerParts out;
   for (const auto& one : each_limit(experiment))
     if (!keeps(run, one)) out.push_back(limits_text(one.budget));
   return and_list(out);
@@ -126,7 +126,7 @@ std::string lead(const Planned& best, const Planned* other, const plan::Experime
 }
 
 // The number of runs, in ranked order, before the first that is distinguishable from the best.
-std::size_t ties_of(const Runs& runs, const plan::Experiment& experiment) {
+std::size_t ties_of(const PlannedRuns& runs, const plan::Experiment& experiment) {
   const bool limited = !breaks(runs.front(), experiment);  // then runs beyond a limit do not count
   std::size_t ties = 0;
   for (const auto* run : runs) {
@@ -158,19 +158,19 @@ std::string change(const Planned& best, const Planned* other, std::size_t ties) 
 }
 
 std::string tightness(const plan::Estimate& estimate) {
-  if (estimate.fit != plan::Fit::tight) return "";
+  if (estimate.fit != plan::MemoryFit::tight) return "";
   return fmt::format("its memory is tight ({:.1f} of {:.1f} GiB)", estimate.peak_memory / kGiB,
                      estimate.usable_memory / kGiB);
 }
 
 std::string limits(const Planned& best, const plan::Experiment& experiment) {
-  Parts broken, at_risk;
+  AnswerParts broken, at_risk;
   for (const auto& one : each_limit(experiment)) {
     const auto stands = standing(best, one);
-    if (stands == Standing::broken) broken.push_back(limits_text(one.budget));
-    if (stands == Standing::at_risk) at_risk.push_back(limits_text(one.budget));
+    if (stands == RunStanding::broken) broken.push_back(limits_text(one.budget));
+    if (stands == RunStanding::at_risk) at_risk.push_back(limits_text(one.budget));
   }
-  Parts out;
+  AnswerParts out;
   if (!broken.empty()) out.push_back("it breaks the limit of " + and_list(broken));
   if (!at_risk.empty()) out.push_back("it may break the limit of " + and_list(at_risk));
   return join(out, "; ");
@@ -184,7 +184,7 @@ bool offloads(const Planned& planned) {
 // Runs in the order of recommendation: runs that fit and keep the limits come first; if the number
 // of nodes varies, those that end first; among those within the error of the fastest one's
 // estimate, the simplest; the rest as ranked.
-Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
+PlannedRuns by_preference(const PlannedRuns& ranked, const plan::Experiment& experiment) {
   const auto& calendar = experiment.calendar;
   const auto simplicity = [&](const Planned& planned) {
     if (!plan::may_be_equal(timing_of(planned), timing_of(*ranked.front()))) return 2;
@@ -202,7 +202,7 @@ Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
 }
 
 // Why the recommended run is not the fastest.
-std::string instead_of(const Planned& fastest, const Runs& runs,
+std::string instead_of(const Planned& fastest, const PlannedRuns& runs,
                        const plan::Experiment& experiment) {
   if (&fastest == runs.front()) return "";
   const bool for_limits = breaks(&fastest, experiment) && !breaks(runs.front(), experiment);
@@ -220,13 +220,13 @@ double needed_share(const Planned* run) {
                   e.host_memory / run->run.partition->host_memory.value);
 }
 
-const Nearby* nearby_of(const Runs& runs, const std::vector<Nearby>& all) {
+const NearbyRun* nearby_of(const PlannedRuns& runs, const std::vector<NearbyRun>& all) {
   const auto found =
-      std::ranges::find_if(all, [&](const Nearby& each) { return contains(runs, each.listed); });
+      std::ranges::find_if(all, [&](const NearbyRun& each) { return contains(runs, each.listed); });
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string nothing_fits(const Runs& runs) {
+std::string nothing_fits(const PlannedRuns& runs) {
   const auto& least = **std::ranges::min_element(runs, {}, needed_share);
   const auto& e = least.estimate;
   const bool host = e.peak_memory <= e.usable_memory;
@@ -237,15 +237,15 @@ std::string nothing_fits(const Runs& runs) {
 }
 
 // The name of a listed run: its strategy, if that is unique.
-std::string listed_text(const Planned& listed, const Runs& runs) {
+std::string listed_text(const Planned& listed, const PlannedRuns& runs) {
   const bool alone = std::ranges::all_of(
       runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
   return alone && !has_variants(listed, runs) ? listed.run.strategy->name : who(listed, runs);
 }
 
 // Suggests what would fit, if that is known.
-Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby,
-                   const plan::Experiment& experiment) {
+RankedAnswer without_fit(const PlannedRuns& runs, const std::vector<NearbyRun>& nearby,
+                         const plan::Experiment& experiment) {
   const auto* found = nearby_of(runs, nearby);
   if (!found) return {nothing_fits(runs) + ".", "", ""};
   const auto& [planned, listed, changes] = *found;
@@ -257,8 +257,8 @@ Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby,
 }
 
 // Faster configurations that the experiment does not list.
-std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
-  Parts parts;
+std::string not_listed(const PlannedRuns& runs, const std::vector<NearbyRun>& nearby) {
+  AnswerParts parts;
   for (const auto& each : nearby)
     if (contains(runs, each.listed) && !fits(each.listed))
       parts.push_back(fmt::format("{}, which does not fit as it is listed, reaches {} days with {}",
@@ -273,15 +273,15 @@ std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
   return parts.empty() ? "" : join(parts, "; ") + ".";
 }
 
-Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby,
-                 const plan::Experiment& experiment) {
+RankedAnswer answer_of(const PlannedRuns& ranked, const std::vector<NearbyRun>& nearby,
+                       const plan::Experiment& experiment) {
   const auto runs = by_preference(ranked, experiment);
   const auto& best = *runs.front();
   if (!fits(&best)) return without_fit(runs, nearby, experiment);
   const bool by_date = !experiment.calendar.windows.empty();
   const auto* other = best_of_another(runs, experiment);
   const auto ties = by_date ? 0 : ties_of(runs, experiment);
-  Parts parts{ground(best.estimate)};
+  AnswerParts parts{ground(best.estimate)};
   for (auto& text : others_text(best.estimate)) parts.push_back(std::move(text));
   if (ties > 0) parts.push_back(plural(ties, "more run") + " may be as fast");
   for (auto part :
@@ -295,16 +295,17 @@ Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby,
 
 }  // namespace
 
-std::string run_text(const Planned& run, const Runs& others, const plan::Experiment& experiment) {
+std::string run_text(const Planned& run, const PlannedRuns& others,
+                     const plan::Experiment& experiment) {
   return who(run, others) + ": " + price_and_end(run, experiment);
 }
 
-Answer answer(const RankedRuns& result) {
+RankedAnswer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
   const auto groups = by_question(result);
   if (groups.size() == 1) return answer_of(result.runs, result.nearby, *result.experiment);
   constexpr std::size_t kMost = 3;  // stretches with a stated certainty: the last and largest ones
-  Parts bests, sure, nearby;
+  AnswerParts bests, sure, nearby;
   for (const auto& runs : groups) {
     const auto& first = *by_preference(runs, *result.experiment).front();
     const auto found = answer_of(runs, result.nearby, *result.experiment);

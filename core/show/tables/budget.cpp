@@ -52,7 +52,7 @@ std::string first_to_end(const RankedRuns& result) {
   };
   const Planned* first = result.runs.front();
   for (const auto* run : result.runs)
-    if (run->estimate.fit != plan::Fit::oom && days(run) < days(first)) first = run;
+    if (run->estimate.fit != plan::MemoryFit::oom && days(run) < days(first)) first = run;
   if (first == result.runs.front()) return "";
   return fmt::format("\nthe first to end is {} on {}: it {}", first->run.strategy->name,
                      plural(first->run.nodes, "node"), when_text(calendar, first->estimate));
@@ -70,35 +70,37 @@ std::string limits_text(const plan::Budget& budget) {
   return and_list(parts);
 }
 
-std::string_view name(Standing standing) {
-  return standing == Standing::kept ? "kept" : standing == Standing::broken ? "broken" : "at risk";
+std::string_view name(RunStanding standing) {
+  return standing == RunStanding::kept     ? "kept"
+         : standing == RunStanding::broken ? "broken"
+                                           : "at risk";
 }
 
 bool keeps(const Planned& run, const Experiment& experiment) {
   return plan::keeps_limits(experiment, run.job_hours(), run.portions(run.job_days()));
 }
 
-Standing standing(const Planned& run, const Experiment& experiment) {
+RunStanding standing(const Planned& run, const Experiment& experiment) {
   const auto hours = run.estimate.range_of(run.job_hours());
   const auto days = run.estimate.range_of(run.job_days());
   const auto kept = [&](double gpu_hours, double job_days) {
     return plan::keeps_limits(experiment, gpu_hours, run.portions(job_days));
   };
-  if (kept(hours.high, days.high)) return Standing::kept;
-  return kept(hours.low, days.low) ? Standing::at_risk : Standing::broken;
+  if (kept(hours.high, days.high)) return RunStanding::kept;
+  return kept(hours.low, days.low) ? RunStanding::at_risk : RunStanding::broken;
 }
 
-Verdict budget_verdict(const RankedRuns& result) {
+ReportVerdict budget_verdict(const RankedRuns& result) {
   const auto& experiment = *result.experiment;
   if (!plan::has_limits(experiment.budget)) return {};
   const Planned* cheapest = nullptr;
   std::size_t fitting = 0, within = 0, at_risk = 0, at_risk_within = 0;
   for (const auto* run : result.runs) {
-    if (run->estimate.fit == plan::Fit::oom) continue;
+    if (run->estimate.fit == plan::MemoryFit::oom) continue;
     ++fitting;
     if (!cheapest || run->job_hours() < cheapest->job_hours()) cheapest = run;
     within += keeps(*run, experiment);
-    const bool risky = standing(*run, experiment) == Standing::at_risk;
+    const bool risky = standing(*run, experiment) == RunStanding::at_risk;
     at_risk += risky;
     at_risk_within += risky && keeps(*run, experiment);
   }
@@ -131,7 +133,7 @@ std::string dates_text(const RankedRuns& result) {
   const auto& calendar = experiment.calendar;
   if (!calendar.start || result.runs.empty()) return "";
   const auto& fastest = result.runs.front()->estimate;
-  if (fastest.fit == plan::Fit::oom) return "";
+  if (fastest.fit == plan::MemoryFit::oom) return "";
   auto out = "the fastest " + when_text(calendar, fastest);
   if (calendar.availability < 1)
     out += fmt::format(" at {:.3g} % availability", 100 * calendar.availability);

@@ -11,35 +11,35 @@
 namespace orch::tables {
 namespace {
 
-using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+using NamePairs = std::vector<std::pair<std::string_view, std::string_view>>;
 
 // From the estimate's names to the trainer's. A trainer adds to gradients within the products, and
 // cannot separate launch costs from other times.
-const Names kTime{{"attention scores", "attention"},
-                  {"attention context", "attention"},
-                  {"scores forward", "attention"},
-                  {"scores backward", "attention"},
-                  {"norms, dropout, GELU forward", "norms, dropout, GELU"},
-                  {"norms, dropout, GELU backward", "norms, dropout, GELU"},
-                  {"embedding forward", "embedding"},
-                  {"embedding backward", "embedding"},
-                  {"uncompressed gradient all-reduce", "gradient all-reduce"},
-                  {"PowerSGD factors all-reduce", "gradient all-reduce"},
-                  {"PowerSGD products", "gradient all-reduce"},
-                  {"PowerSGD passes", "gradient all-reduce"},
-                  {"gradient casts", "gradient all-reduce"},
-                  {"gradient accumulation", "other"},
-                  {"updated weight all-gather", "weight all-gather"},
-                  {"gradients to host", "optimizer"},
-                  {"optimizer on the host", "optimizer"},
-                  {"updated weights to device", "optimizer"},
-                  {"layer overhead", "other"},
-                  {"fixed cost of a step", "other"}};
+const NamePairs kTime{{"attention scores", "attention"},
+                      {"attention context", "attention"},
+                      {"scores forward", "attention"},
+                      {"scores backward", "attention"},
+                      {"norms, dropout, GELU forward", "norms, dropout, GELU"},
+                      {"norms, dropout, GELU backward", "norms, dropout, GELU"},
+                      {"embedding forward", "embedding"},
+                      {"embedding backward", "embedding"},
+                      {"uncompressed gradient all-reduce", "gradient all-reduce"},
+                      {"PowerSGD factors all-reduce", "gradient all-reduce"},
+                      {"PowerSGD products", "gradient all-reduce"},
+                      {"PowerSGD passes", "gradient all-reduce"},
+                      {"gradient casts", "gradient all-reduce"},
+                      {"gradient accumulation", "other"},
+                      {"updated weight all-gather", "weight all-gather"},
+                      {"gradients to host", "optimizer"},
+                      {"optimizer on the host", "optimizer"},
+                      {"updated weights to device", "optimizer"},
+                      {"layer overhead", "other"},
+                      {"fixed cost of a step", "other"}};
 
-const Names kMemory{{"recomputed layer", "activations"},
-                    {"layer in backward", "activations"},
-                    {"fp32 gradient accumulation", "gradients"},
-                    {"fp32 gradients of the shard", "gradients"}};
+const NamePairs kMemory{{"recomputed layer", "activations"},
+                        {"layer in backward", "activations"},
+                        {"fp32 gradient accumulation", "gradients"},
+                        {"fp32 gradients of the shard", "gradients"}};
 
 // "layer: QKV" and "end of step: layer: optimizer": the operation is the last part.
 std::string_view operation(std::string_view name) {
@@ -50,14 +50,14 @@ std::string_view operation(std::string_view name) {
 // "weights: layers": the kind is the first part.
 std::string_view kind_of_memory(std::string_view name) { return name.substr(0, name.find(": ")); }
 
-using Items = std::vector<plan::Item>;
+using Items = std::vector<plan::EstimateItem>;
 
 bool has(const Items& items, std::string_view name) {
   return std::any_of(items.begin(), items.end(),
                      [&](const auto& item) { return item.name == name; });
 }
 
-std::string target(std::string_view own, const Names& names, const Items& measured) {
+std::string target(std::string_view own, const NamePairs& names, const Items& measured) {
   if (has(measured, own)) return std::string(own);
   for (const auto& [estimated, trainer] : names)
     if (own == estimated && has(measured, trainer)) return std::string(trainer);
@@ -79,9 +79,9 @@ void add(std::optional<double>& sum, const std::optional<double>& more) {
   if (more) sum = sum.value_or(0) + *more;
 }
 
-Comparison beside(const Items& estimated, const Items& measured, const Names& names,
-                  std::string_view (*own)(std::string_view)) {
-  Comparison out;
+ComparisonTables beside(const Items& estimated, const Items& measured, const NamePairs& names,
+                        std::string_view (*own)(std::string_view)) {
+  ComparisonTables out;
   for (const auto& item : estimated) {
     auto& row = find_or_add(out.items, target(own(item.name), names, measured));
     add(row.estimated, item.amount);
@@ -108,7 +108,8 @@ show::Cell cell(const std::optional<double>& amount, bool bytes) {
 
 }  // namespace
 
-show::Table compared_table(std::string name, std::string title, Comparison comparison, bool bytes) {
+show::Table compared_table(std::string name, std::string title, ComparisonTables comparison,
+                           bool bytes) {
   auto items = std::move(comparison.items);
   items.push_back(std::move(comparison.sum));
   items.push_back(std::move(comparison.total));
@@ -148,7 +149,7 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
   });
 }
 
-Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured) {
+ComparisonTables compare_time(const plan::Estimate& estimate, const record::Measurement& measured) {
   auto out = beside(estimate.time, measured.time_items, kTime, operation);
   const auto& step = measured.step_seconds;
   out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
@@ -157,7 +158,8 @@ Comparison compare_time(const plan::Estimate& estimate, const record::Measuremen
 
 // Trainers mark items in host memory; where the device is the host, the estimate lists them with
 // the others.
-Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured) {
+ComparisonTables compare_memory(const plan::Estimate& estimate,
+                                const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.memory_items;
   std::erase_if(items, [&](const auto& item) {
@@ -168,8 +170,8 @@ Comparison compare_memory(const plan::Estimate& estimate, const record::Measurem
   return out;
 }
 
-Comparison compare_host_memory(const plan::Estimate& estimate,
-                               const record::Measurement& measured) {
+ComparisonTables compare_host_memory(const plan::Estimate& estimate,
+                                     const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   if (stage.host.empty()) return {};
   auto items = measured.memory_items;

@@ -24,7 +24,7 @@ struct Compared {
 };
 
 // The items in the order of the estimate, then those of the trainer only, then the totals.
-struct Comparison {
+struct ComparisonTables {
   std::vector<Compared> items;
   Compared sum;    // of the items
   Compared total;  // measured separately: one step, the peak
@@ -34,12 +34,15 @@ struct Comparison {
 std::string stages_text(std::int64_t first, std::int64_t last);
 
 // The table: measured, estimated, error, item; in seconds or bytes.
-show::Table compared_table(std::string name, std::string title, Comparison comparison, bool bytes);
+show::Table compared_table(std::string name, std::string title, ComparisonTables comparison,
+                           bool bytes);
 
-Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured);
+ComparisonTables compare_time(const plan::Estimate& estimate, const record::Measurement& measured);
 // Compares the memory of the fullest stage.
-Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured);
-Comparison compare_host_memory(const plan::Estimate& estimate, const record::Measurement& measured);
+ComparisonTables compare_memory(const plan::Estimate& estimate,
+                                const record::Measurement& measured);
+ComparisonTables compare_host_memory(const plan::Estimate& estimate,
+                                     const record::Measurement& measured);
 
 // The stage with the highest peak; the estimate must have items.
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate);

@@ -14,25 +14,25 @@ using show::Cell, show::Columns;
 using statistics::Interval;
 
 // A group compared with the first one by a metric: all records, the best of each, or their pairs.
-struct Result {
+struct ComparedValue {
   std::string_view by;
   std::size_t group;
   compare::Metric metric;  // without the groups' values
   std::string title;
   bool estimated;
   const Judgement* judgement;
-  const compare::Value *base = nullptr, *value = nullptr;
+  const compare::ComparedAmount *base = nullptr, *value = nullptr;
   std::string remark = {};
 };
 
-compare::Metric described(const compare::Duel& duel) {
+compare::Metric described(const compare::PairComparison& duel) {
   compare::Metric out;
   out.name = duel.metric;
   out.title = duel.title;
   return out;
 }
 
-Result pairs_row(const compare::LikeForLike& pairs) {
+ComparedValue pairs_row(const compare::PairedComparison& pairs) {
   return {"pairs",
           pairs.group,
           described(pairs.pairs.front()),
@@ -41,15 +41,15 @@ Result pairs_row(const compare::LikeForLike& pairs) {
           &pairs.judgement};
 }
 
-Result best_row(const compare::BestAgainst& best) {
-  Result out{"best",
-             best.group,
-             described(best),
-             "best of each: " + best.title,
-             best.judgement.estimated,
-             &best.judgement,
-             &best.base,
-             &best.value};
+ComparedValue best_row(const compare::BestComparison& best) {
+  ComparedValue out{"best",
+                    best.group,
+                    described(best),
+                    "best of each: " + best.title,
+                    best.judgement.estimated,
+                    &best.judgement,
+                    &best.base,
+                    &best.value};
   if (best.per_gpu)
     out.remark = "on " + best.gpus + " GPUs against " + best.base_gpus + ", per GPU " +
                  findings::ratio_text(*best.per_gpu, findings::comparative_of(out.metric)) + "; ";
@@ -64,7 +64,7 @@ bool is_said_already(const compare::Comparison& c, const std::string& metric) {
   return metric == "gpu_hours_per_1e9_tokens" && compare::find(c.differences, "gpus") == nullptr;
 }
 
-void add_metric(const compare::Comparison& c, std::size_t i, std::vector<Result>& out) {
+void add_metric(const compare::Comparison& c, std::size_t i, std::vector<ComparedValue>& out) {
   for (const auto& against : c.against) {
     auto metric = c.metrics[i];
     metric.values.clear();
@@ -80,8 +80,8 @@ void add_metric(const compare::Comparison& c, std::size_t i, std::vector<Result>
   }
 }
 
-std::vector<Result> results_of(const compare::Comparison& c, bool all) {
-  std::vector<Result> out;
+std::vector<ComparedValue> results_of(const compare::Comparison& c, bool all) {
+  std::vector<ComparedValue> out;
   for (const auto& against : c.against) {
     if (const auto& pairs = c.pairs[against.group - 1]; !pairs.pairs.empty())
       out.push_back(pairs_row(pairs));
@@ -94,16 +94,16 @@ std::vector<Result> results_of(const compare::Comparison& c, bool all) {
 }
 
 // The judgement that a row shows: estimates have a judgement of their own only if they decide.
-const Judgement* judged(const Result& row) {
+const Judgement* judged(const ComparedValue& row) {
   return row.estimated == row.judgement->estimated ? row.judgement : nullptr;
 }
 
-std::optional<Interval> ratio_of(const Result& row) {
+std::optional<Interval> ratio_of(const ComparedValue& row) {
   if (judged(row)) return row.judgement->ratio;
   return row.estimated ? row.judgement->predicted : std::nullopt;
 }
 
-std::string against_text(const compare::Comparison& c, const Result& row) {
+std::string against_text(const compare::Comparison& c, const ComparedValue& row) {
   std::vector<std::string> out;
   const auto* own = judged(row);
   if (own)
@@ -117,14 +117,15 @@ std::string against_text(const compare::Comparison& c, const Result& row) {
 }
 
 // The value of the first group or of the row's own, with the range of a mixed group.
-void add_value(const SharedComparison& c, bool base, Columns<Result>& columns) {
+void add_value(const SharedComparison& c, bool base, Columns<ComparedValue>& columns) {
   const std::string prefix = base ? "base_" : "";
-  const auto value = [base](const Result& row) {
+  const auto value = [base](const ComparedValue& row) {
     const auto* of = base ? row.base : row.value;
-    return of ? *of : compare::Value();
+    return of ? *of : compare::ComparedAmount();
   };
   auto& column = columns.add(
-      prefix + "value", base ? head_of(*c, 0) : other_head(*c), 0, [value](const Result& row) {
+      prefix + "value", base ? head_of(*c, 0) : other_head(*c), 0,
+      [value](const ComparedValue& row) {
         const auto of = value(row);
         if (!row.estimated)
           return interval_cell(of.measured, findings::measured_text(row.metric, of));
@@ -133,21 +134,21 @@ void add_value(const SharedComparison& c, bool base, Columns<Result>& columns) {
       });
   column.range = prefix + "value";
   const auto add = [&](const char* name, auto read) {
-    columns.add(prefix + name, [value, read](const Result& row) {
+    columns.add(prefix + name, [value, read](const ComparedValue& row) {
       return row.estimated ? Cell() : Cell(read(value(row)));
     });
   };
-  add("least", [](const compare::Value& of) { return of.lowest; });
-  add("most", [](const compare::Value& of) { return of.highest; });
-  add("runs", [](const compare::Value& of) { return of.runs; });
+  add("least", [](const compare::ComparedAmount& of) { return of.lowest; });
+  add("most", [](const compare::ComparedAmount& of) { return of.highest; });
+  add("runs", [](const compare::ComparedAmount& of) { return of.runs; });
 }
 
-void add_judgement(const SharedComparison& c, Columns<Result>& columns) {
-  auto& ratio =
-      columns.add("ratio", [](const Result& row) { return interval_cell(ratio_of(row), ""); });
+void add_judgement(const SharedComparison& c, Columns<ComparedValue>& columns) {
+  auto& ratio = columns.add(
+      "ratio", [](const ComparedValue& row) { return interval_cell(ratio_of(row), ""); });
   ratio.range = "ratio";
   const auto add = [&](const char* name, auto read) {
-    columns.add(name, [read](const Result& row) {
+    columns.add(name, [read](const ComparedValue& row) {
       const auto* own = judged(row);
       return own ? Cell(read(*own)) : Cell();
     });
@@ -157,12 +158,13 @@ void add_judgement(const SharedComparison& c, Columns<Result>& columns) {
   add("doubtful", [](const Judgement& own) { return join(own.doubtful, ", "); });
   add("as_predicted",
       [](const Judgement& own) { return own.as_predicted ? Cell(*own.as_predicted) : Cell(); });
-  columns.add("remark", [](const Result& row) { return row.remark; });
+  columns.add("remark", [](const ComparedValue& row) { return row.remark; });
   columns.add("", against_head(*c), show::kBelow,
-              [c](const Result& row) { return against_text(*c, row); });
+              [c](const ComparedValue& row) { return against_text(*c, row); });
 }
 
-show::Findings answer_findings(const compare::Comparison& c, const compare::Against& against) {
+show::Findings answer_findings(const compare::Comparison& c,
+                               const compare::GroupComparison& against) {
   return {"",
           {{"answer", printable(findings::answer_text(c, against))},
            {"sure", printable(findings::sure_text(c, against))},
@@ -205,16 +207,17 @@ Cell interval_cell(const std::optional<Interval>& interval, std::string text) {
 }
 
 show::Table results_table(const SharedComparison& c, bool all) {
-  Columns<Result> columns(results_of(*c, all));
-  columns.add("by", [](const Result& row) { return row.by; });
-  columns.add("metric", "metric", 0, [](const Result& row) -> Cell {
+  Columns<ComparedValue> columns(results_of(*c, all));
+  columns.add("by", [](const ComparedValue& row) { return row.by; });
+  columns.add("metric", "metric", 0, [](const ComparedValue& row) -> Cell {
     return {show::Value(row.metric.name), row.title};
   });
-  columns.add("convention", [](const Result& row) { return row.metric.convention; });
-  columns.add("better", [](const Result& row) { return compare::name(row.metric.better); });
+  columns.add("convention", [](const ComparedValue& row) { return row.metric.convention; });
+  columns.add("better", [](const ComparedValue& row) { return compare::name(row.metric.better); });
   columns.add("group", group_head(*c), 0,
-              [c](const Result& row) { return group_cell(*c, row.group); });
-  columns.add("basis", [](const Result& row) { return row.estimated ? "estimated" : "measured"; });
+              [c](const ComparedValue& row) { return group_cell(*c, row.group); });
+  columns.add("basis",
+              [](const ComparedValue& row) { return row.estimated ? "estimated" : "measured"; });
   add_value(c, true, columns);
   add_value(c, false, columns);
   add_judgement(c, columns);
@@ -235,7 +238,7 @@ show::Answer comparison_answer(compare::Comparison comparison) {
     out.sections.emplace_back(std::move(table));
   };
   out.sections.emplace_back(show::for_programs(results_table(held, true)));
-  const bool same = std::ranges::all_of(held->against, &compare::Against::itself);
+  const bool same = std::ranges::all_of(held->against, &compare::GroupComparison::itself);
   if (!same) add(show::for_people(results_table(held, false)));
   add(ranking_table(held));
   show::Findings notes;

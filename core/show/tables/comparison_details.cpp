@@ -10,10 +10,11 @@
 namespace orch::tables {
 namespace {
 
-using compare::Against, compare::Aspect, compare::Difference, compare::Standing, compare::Taken;
+using compare::GroupComparison, compare::Aspect, compare::Difference, compare::FieldAgreement,
+    compare::GroupSummary;
 using show::Cell, show::Columns, show::Finding, show::Findings;
 
-std::string effect_text(plan::Changes effect) {
+std::string effect_text(plan::FieldEffect effect) {
   std::vector<std::string> parts;
   for (const auto aspect : compare::kAspects)
     if (is_on(effect, aspect)) parts.emplace_back(name(aspect));
@@ -29,7 +30,7 @@ std::string follows_text(const Difference& difference) {
 }
 
 bool differs(const Difference& difference) {
-  return contains(difference.standings, Standing::differs);
+  return contains(difference.standings, FieldAgreement::differs);
 }
 
 // For people: a column for each group.
@@ -59,7 +60,7 @@ show::Table differences_table(const SharedComparison& c) {
   for (const auto& difference : c->differences)
     for (std::size_t g = 1; g < c->groups.size(); ++g) rows.push_back({&difference, g});
   Columns<FieldRow> columns(std::move(rows));
-  const auto values = [](const compare::Said& said) { return join(said.values, ", "); };
+  const auto values = [](const compare::FieldValues& said) { return join(said.values, ", "); };
   columns.add("field", [](const FieldRow& row) { return row.field->field; });
   columns.add("kind", [](const FieldRow& row) {
     return row.field->circumstance ? "circumstance" : "setting";
@@ -80,21 +81,21 @@ show::Table differences_table(const SharedComparison& c) {
   return columns.table("differences");
 }
 
-std::string kind_text(const Taken& group) {
-  if (group.kind == compare::Kind::one) return "one run";
+std::string kind_text(const GroupSummary& group) {
+  if (group.kind == compare::GroupKind::one) return "one run";
   return fmt::format("{}{}", group.ids.size(),
-                     group.kind == compare::Kind::repeats ? " repeats" : " runs, a mixture");
+                     group.kind == compare::GroupKind::repeats ? " repeats" : " runs, a mixture");
 }
 
 // A group, compared with the first one.
 struct GroupRow {
   std::size_t group;
-  const Taken* taken;
-  const Against* against;  // null: the first group
+  const GroupSummary* taken;
+  const GroupComparison* against;  // null: the first group
 };
 
 // True if a group is named after its only record or its file; else it was selected by fields.
-bool names_its_record(const Taken& group) {
+bool names_its_record(const GroupSummary& group) {
   return group.ids.size() == 1 &&
          (group.ids.front() == group.name || (group.name.find('=') == std::string::npos &&
                                               group.name.find_first_of("./") != std::string::npos));
@@ -123,61 +124,61 @@ show::Table groups_table(const SharedComparison& c) {
       return row.against ? Cell(read(*row.against)) : Cell();
     });
   };
-  add("shared", [](const Against& a) { return a.shared_records; });
-  add("itself", [](const Against& a) { return a.itself(); });
-  add("repeats", [](const Against& a) { return a.repeats; });
-  add("ended", [](const Against& a) { return name(a.outcome.verdict); });
-  add("loss", [](const Against& a) { return name(a.loss_verdict); });
-  add("loss_apart_from", [](const Against& a) { return a.losses.apart_from; });
-  add("loss_apart_at_end", [](const Against& a) { return a.losses.apart_at_end; });
+  add("shared", [](const GroupComparison& a) { return a.shared_records; });
+  add("itself", [](const GroupComparison& a) { return a.itself(); });
+  add("repeats", [](const GroupComparison& a) { return a.repeats; });
+  add("ended", [](const GroupComparison& a) { return name(a.outcome.verdict); });
+  add("loss", [](const GroupComparison& a) { return name(a.loss_verdict); });
+  add("loss_apart_from", [](const GroupComparison& a) { return a.losses.apart_from; });
+  add("loss_apart_at_end", [](const GroupComparison& a) { return a.losses.apart_at_end; });
   auto out = columns.table("groups", "Groups");
-  const bool plain = std::ranges::all_of(c->groups, [](const Taken& group) {
+  const bool plain = std::ranges::all_of(c->groups, [](const GroupSummary& group) {
     return names_its_record(group) && findings::outcome_text(group) == "ran";
   });
   return plain ? show::for_programs(std::move(out)) : out;
 }
 
-struct Place {
-  const Against* against;
+struct FieldPlace {
+  const GroupComparison* against;
   const compare::LossPlace* place;
 };
 
 show::Table losses_table(const SharedComparison& c) {
-  std::vector<Place> rows;
+  std::vector<FieldPlace> rows;
   for (const auto& against : c->against)
     for (const auto& place : against.losses.places) rows.push_back({&against, &place});
-  Columns<Place> columns(std::move(rows));
+  Columns<FieldPlace> columns(std::move(rows));
   const auto number = [](double value, const char* form) -> Cell {
     return {show::Value(value), fmt::format(fmt::runtime(form), value)};
   };
   columns.add("group", group_head(*c), 0,
-              [c](const Place& row) { return group_cell(*c, row.against->group); });
-  columns.add("share", "of the range", 0, [](const Place& row) -> Cell {
+              [c](const FieldPlace& row) { return group_cell(*c, row.against->group); });
+  columns.add("share", "of the range", 0, [](const FieldPlace& row) -> Cell {
     return {show::Value(row.place->share), fmt::format("{:.0f} %", 100 * row.place->share)};
   });
-  columns.add("at", "at", 0, [](const Place& row) -> Cell {
+  columns.add("at", "at", 0, [](const FieldPlace& row) -> Cell {
     return {show::Value(row.place->at), findings::place_text(row.against->losses, row.place->at)};
   });
   columns.add("base", head_of(*c, 0), 0,
-              [number](const Place& row) { return number(row.place->base, "{:.4g}"); });
+              [number](const FieldPlace& row) { return number(row.place->base, "{:.4g}"); });
   columns.add("value", other_head(*c), 0,
-              [number](const Place& row) { return number(row.place->other, "{:.4g}"); });
-  columns.add("difference", "difference", 0, [number](const Place& row) {
+              [number](const FieldPlace& row) { return number(row.place->other, "{:.4g}"); });
+  columns.add("difference", "difference", 0, [number](const FieldPlace& row) {
     return number(row.place->other - row.place->base, "{:+.3g}");
   });
-  columns.add("standard_error", "standard error", 0, [number](const Place& row) {
+  columns.add("standard_error", "standard error", 0, [number](const FieldPlace& row) {
     return row.place->error ? number(*row.place->error, "{:.2g}") : Cell({}, "not known");
   });
   return columns.table("losses", "Loss at the same tokens");
 }
 
-struct Jump {
+struct SpikeRow {
   std::size_t group;
   const record::Spike* spike;
 };
 
-std::vector<Jump> jumps_of(const compare::Comparison& c) {
-  std::vector<Jump> out;
+std::vector<SpikeRow> jumps_of(const compare::Comparison& c) {
+  std::vector<SpikeRow> out;
   const auto add = [&out](std::size_t group, const std::vector<record::Spike>& spikes) {
     for (const auto& spike : spikes) out.push_back({group, &spike});
   };
@@ -187,15 +188,15 @@ std::vector<Jump> jumps_of(const compare::Comparison& c) {
 }
 
 show::Table spikes_table(const SharedComparison& c) {
-  Columns<Jump> columns(jumps_of(*c));
-  columns.add("group", [c](const Jump& row) { return c->groups[row.group].name; });
-  columns.add("step", [](const Jump& row) { return row.spike->step; });
-  columns.add("before", [](const Jump& row) { return row.spike->before; });
-  columns.add("peak", [](const Jump& row) { return row.spike->peak; });
-  columns.add("recovered", [](const Jump& row) {
+  Columns<SpikeRow> columns(jumps_of(*c));
+  columns.add("group", [c](const SpikeRow& row) { return c->groups[row.group].name; });
+  columns.add("step", [](const SpikeRow& row) { return row.spike->step; });
+  columns.add("before", [](const SpikeRow& row) { return row.spike->before; });
+  columns.add("peak", [](const SpikeRow& row) { return row.spike->peak; });
+  columns.add("recovered", [](const SpikeRow& row) {
     return row.spike->recovered == 0 ? Cell() : Cell(row.spike->recovered);
   });
-  columns.add("at_resume", [](const Jump& row) { return row.spike->at_resume; });
+  columns.add("at_resume", [](const SpikeRow& row) { return row.spike->at_resume; });
   return columns.table("spikes");
 }
 

@@ -11,11 +11,11 @@ namespace {
 using show::Cell, show::Columns;
 
 struct PairRow {
-  const compare::LikeForLike* all;
-  const compare::Twins* twins;
+  const compare::PairedComparison* all;
+  const compare::MatchedPair* twins;
 };
 
-std::string remarks(const compare::Twins& twins) {
+std::string remarks(const compare::MatchedPair& twins) {
   std::vector<std::string> out;
   const auto differs =
       mapped(twins.differs, [](const auto& each) { return findings::change_text(each, 1); });
@@ -24,7 +24,7 @@ std::string remarks(const compare::Twins& twins) {
   return join(out, "; ");
 }
 
-std::string where_text(const compare::Twins& twins) {
+std::string where_text(const compare::MatchedPair& twins) {
   const auto parts = mapped(twins.where, [](const auto& field) {
     if (field.first != "gpus") return field.first + " " + field.second;
     return field.second + (field.second == "1" ? " GPU" : " GPUs");
@@ -39,7 +39,7 @@ show::Table pairs_table(const SharedComparison& c) {
   for (const auto& pairs : c->pairs)
     for (const auto& twins : pairs.pairs) rows.push_back({&pairs, &twins});
   Columns<PairRow> columns(std::move(rows));
-  const auto value = [](const PairRow& row, const compare::Value& of) {
+  const auto value = [](const PairRow& row, const compare::ComparedAmount& of) {
     const auto& interval = of.of(row.twins->judgement.estimated);
     return interval_cell(interval,
                          format_number(interval->value) + (of.doubtful.empty() ? "" : " ?"));
@@ -68,17 +68,17 @@ show::Table pairs_table(const SharedComparison& c) {
 }
 
 show::Table ranking_table(const SharedComparison& c) {
-  Columns<compare::Rank> columns(std::vector<compare::Rank>(c->ranking));
+  Columns<compare::RankedRecord> columns(std::vector<compare::RankedRecord>(c->ranking));
   const auto* metric = compare::headline(*c);
-  columns.add("place", "place", 0, [](const compare::Rank& rank) -> Cell {
+  columns.add("place", "place", 0, [](const compare::RankedRecord& rank) -> Cell {
     if (rank.place == 0) return {};
     return {Cell(rank.place).value, std::to_string(rank.place) + (rank.tie ? "=" : "")};
   });
-  columns.add("tie", [](const compare::Rank& rank) { return rank.tie; });
+  columns.add("tie", [](const compare::RankedRecord& rank) { return rank.tie; });
   columns.add("group", "group", 0,
-              [c](const compare::Rank& rank) { return group_cell(*c, rank.group); });
-  columns.add("estimated", [](const compare::Rank& rank) { return rank.estimated; });
-  columns.add("", metric ? metric->title : "", 0, [c, metric](const compare::Rank& rank) {
+              [c](const compare::RankedRecord& rank) { return group_cell(*c, rank.group); });
+  columns.add("estimated", [](const compare::RankedRecord& rank) { return rank.estimated; });
+  columns.add("", metric ? metric->title : "", 0, [c, metric](const compare::RankedRecord& rank) {
     const auto& value = metric->values[rank.group];
     auto text = !rank.estimated ? findings::measured_text(*metric, value)
                 : value.estimated

@@ -20,26 +20,28 @@ using show::Cell, show::Value;
 std::string share(double part, double total) { return fmt::format("{:.1f}%", 100 * part / total); }
 
 // Items with their totals, for people; all items for programs.
-struct Line {
+struct ExplainLine {
   Value amount;
   std::string shown, share, name, kind, formula;
 };
 
 show::Table items_table(std::string name, std::string title, const char* unit,
-                        std::vector<Line> lines) {
-  show::Columns<Line> columns(std::move(lines));
-  columns.add(unit, unit, 0, [](const Line& line) -> Cell { return {line.amount, line.shown}; });
-  columns.add("", "share", 0, [](const Line& line) { return line.share; });
-  columns.add("name", "item", 0, [](const Line& line) { return line.name; });
-  columns.add("kind", [](const Line& line) { return line.kind; });
-  columns.add("formula", "how", 0, [](const Line& line) { return line.formula; });
+                        std::vector<ExplainLine> lines) {
+  show::Columns<ExplainLine> columns(std::move(lines));
+  columns.add(unit, unit, 0, [](const ExplainLine& line) -> Cell {
+    return {line.amount, line.shown};
+  });
+  columns.add("", "share", 0, [](const ExplainLine& line) { return line.share; });
+  columns.add("name", "item", 0, [](const ExplainLine& line) { return line.name; });
+  columns.add("kind", [](const ExplainLine& line) { return line.kind; });
+  columns.add("formula", "how", 0, [](const ExplainLine& line) { return line.formula; });
   return columns.table(std::move(name), std::move(title));
 }
 
 show::Table time_table(const plan::Estimate& estimate) {
-  std::vector<Line> lines;
+  std::vector<ExplainLine> lines;
   double sum = 0;
-  const auto add = [&](double seconds, const plan::Item& item) {
+  const auto add = [&](double seconds, const plan::EstimateItem& item) {
     lines.push_back({seconds, fmt::format("{:.4f}", seconds), share(seconds, estimate.step_seconds),
                      item.name, item.kind, item.formula});
   };
@@ -49,11 +51,11 @@ show::Table time_table(const plan::Estimate& estimate) {
 }
 
 show::Table memory_table(std::string name, std::string title,
-                         const std::vector<plan::Item>& items) {
-  std::vector<Line> lines;
+                         const std::vector<plan::EstimateItem>& items) {
+  std::vector<ExplainLine> lines;
   double sum = 0;
   for (const auto& item : items) sum += item.amount;
-  const auto add = [&](const plan::Item& item) {
+  const auto add = [&](const plan::EstimateItem& item) {
     lines.push_back({std::llround(item.amount), group_digits(item.amount), share(item.amount, sum),
                      item.name, item.kind, item.formula});
   };
@@ -83,25 +85,25 @@ show::Table stages_table(const plan::Estimate& estimate) {
 
 // The items of all stages, for programs.
 show::Table stage_items_table(const plan::Estimate& estimate) {
-  struct Held {
+  struct ItemRange {
     std::int64_t first, last;
     const char* place;
-    const plan::Item* item;
+    const plan::EstimateItem* item;
   };
-  std::vector<Held> all;
+  std::vector<ItemRange> all;
   for (const auto& stage : estimate.memory) {
     for (const auto& item : stage.items)
       all.push_back({stage.first_stage, stage.last_stage, "device", &item});
     for (const auto& item : stage.host)
       all.push_back({stage.first_stage, stage.last_stage, "host", &item});
   }
-  show::Columns<Held> columns(std::move(all));
-  columns.add("first_stage", [](const Held& of) { return of.first; });
-  columns.add("last_stage", [](const Held& of) { return of.last; });
-  columns.add("place", [](const Held& of) { return of.place; });
-  columns.add("name", [](const Held& of) { return of.item->name; });
-  columns.add("bytes", [](const Held& of) { return std::llround(of.item->amount); });
-  columns.add("formula", [](const Held& of) { return of.item->formula; });
+  show::Columns<ItemRange> columns(std::move(all));
+  columns.add("first_stage", [](const ItemRange& of) { return of.first; });
+  columns.add("last_stage", [](const ItemRange& of) { return of.last; });
+  columns.add("place", [](const ItemRange& of) { return of.place; });
+  columns.add("name", [](const ItemRange& of) { return of.item->name; });
+  columns.add("bytes", [](const ItemRange& of) { return std::llround(of.item->amount); });
+  columns.add("formula", [](const ItemRange& of) { return of.item->formula; });
   return columns.table("memory");
 }
 
@@ -116,9 +118,9 @@ std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p
 std::string choice_text(const plan::Run& run) {
   auto stacks = plan::stacks_for(run);
   if (stacks.size() < 2) return "";
-  const auto far = [&](const plan::OnStack* on) { return plan::farness(run, *on); };
+  const auto far = [&](const plan::StackOnPartition* on) { return plan::farness(run, *on); };
   std::ranges::stable_sort(stacks, {}, far);
-  const auto parts = mapped(stacks, [&](const plan::OnStack* on) {
+  const auto parts = mapped(stacks, [&](const plan::StackOnPartition* on) {
     return fmt::format("{} {:.2f}", on->stack->name, far(on));
   });
   return fmt::format("  how far its rows are (machine, sizes, settings, date): {}\n",
@@ -225,7 +227,7 @@ show::Table quantities_table(const plan::Planned& p) {
 show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
   const auto experiment = std::make_shared<plan::Experiment>();
   experiment->calendar = calendar;
-  static const std::vector<plan::Rejected> kNone;
+  static const std::vector<plan::RejectedRun> kNone;
   RankedRuns one;
   one.experiment = experiment.get();
   one.runs = {&p};
@@ -241,8 +243,8 @@ show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
 }  // namespace
 
 show::Table schedule_table(const plan::Estimate& estimate, const plan::Calendar& calendar) {
-  struct Row : plan::Stretch {
-    plan::Span span;
+  struct Row : plan::TrainingStretch {
+    plan::DateSpan span;
     std::size_t phase;
   };
   std::vector<Row> rows;

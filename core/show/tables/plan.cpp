@@ -22,10 +22,10 @@ using show::Cell, show::Column, show::Mark, show::Value;
 using PlannedColumns = show::Columns<Planned>;
 
 // Settings that all runs of a strategy share: printed once above the table.
-using Common = std::map<std::string, std::set<std::string>>;
+using CommonValues = std::map<std::string, std::set<std::string>>;
 
-Common common_settings(const std::vector<const Planned*>& runs) {
-  Common common;
+CommonValues common_settings(const std::vector<const Planned*>& runs) {
+  CommonValues common;
   for (const auto* run : runs) {
     if (const auto known = common.find(run->run.strategy->name);
         known != common.end() && known->second.empty())
@@ -40,7 +40,7 @@ Common common_settings(const std::vector<const Planned*>& runs) {
 }
 
 // "deepspeed stage=1": the strategy and its settings, without those already printed.
-std::string strategy_text(const Planned& planned, const Common& common) {
+std::string strategy_text(const Planned& planned, const CommonValues& common) {
   std::string out = planned.run.strategy->name;
   const auto said = common.find(out);
   for (const auto& setting : split(plan::variant(planned.run), ' '))
@@ -52,12 +52,12 @@ std::string strategy_text(const Planned& planned, const Common& common) {
 // Names the memory that is too small, if it is not the device's.
 std::string fit_text(const Planned& planned) {
   const auto& e = planned.estimate;
-  const bool host = e.fit == plan::Fit::oom && e.peak_memory <= e.usable_memory;
+  const bool host = e.fit == plan::MemoryFit::oom && e.peak_memory <= e.usable_memory;
   return std::string(name(e.fit)) + (host ? " on the host" : "");
 }
 
 void add_ranks(const RankedRuns& result, PlannedColumns& to) {
-  const auto places = std::make_shared<const std::vector<Rank>>(ranks(result));
+  const auto places = std::make_shared<const std::vector<RunRank>>(ranks(result));
   to.add({"rank", result.runs.size() < 2 ? "" : "#", 0, [places](std::size_t row) -> Cell {
             const auto& rank = (*places)[row];
             return {rank.place > 0 ? Value(static_cast<std::int64_t>(rank.place)) : Value(),
@@ -164,7 +164,7 @@ void add_remarks(const plan::Experiment& experiment, PlannedColumns& to) {
   to.add("tflops_convention", [](const Planned&) { return "megatron"; });
   if (plan::has_limits(experiment.budget))
     to.add("budget", [&experiment](const Planned& p) -> Cell {
-      return p.estimate.fit == plan::Fit::oom ? Cell() : name(standing(p, experiment));
+      return p.estimate.fit == plan::MemoryFit::oom ? Cell() : name(standing(p, experiment));
     });
   to.add("priced_as", [](const Planned& p) { return p.estimate.stack; });
   to.add("remarks", [](const Planned& p) { return join(p.estimate.remarks, "; "); });
@@ -175,8 +175,10 @@ void add_remarks(const plan::Experiment& experiment, PlannedColumns& to) {
 
 Mark mark_of(const Planned& run, bool first) {
   const auto fit = run.estimate.fit;
-  if (first && fit != plan::Fit::oom) return Mark::good;
-  return fit == plan::Fit::oom ? Mark::bad : fit == plan::Fit::tight ? Mark::warning : Mark::none;
+  if (first && fit != plan::MemoryFit::oom) return Mark::good;
+  return fit == plan::MemoryFit::oom     ? Mark::bad
+         : fit == plan::MemoryFit::tight ? Mark::warning
+                                         : Mark::none;
 }
 
 }  // namespace

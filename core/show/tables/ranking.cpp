@@ -16,28 +16,28 @@ namespace orch::tables {
 namespace {
 
 using plan::Planned;
-using Runs = std::vector<const Planned*>;
+using PlannedRuns = std::vector<const Planned*>;
 
-bool fits(const Planned& run) { return run.estimate.fit != plan::Fit::oom; }
+bool fits(const Planned& run) { return run.estimate.fit != plan::MemoryFit::oom; }
 
-plan::Range range_of(const plan::Estimate& estimate, Measure measure) {
-  if (measure == Measure::memory) return {estimate.memory_low, estimate.memory_high};
-  return estimate.range_of(measure == Measure::time ? estimate.days_to_train : estimate.gpu_hours);
+plan::EstimateRange range_of(const plan::Estimate& estimate, RankBy measure) {
+  if (measure == RankBy::memory) return {estimate.memory_low, estimate.memory_high};
+  return estimate.range_of(measure == RankBy::time ? estimate.days_to_train : estimate.gpu_hours);
 }
 
-bool overlap(const Planned& a, const Planned& b, Measure measure = Measure::time) {
-  if (measure == Measure::time) return plan::may_be_equal(plan::timing_of(a), plan::timing_of(b));
+bool overlap(const Planned& a, const Planned& b, RankBy measure = RankBy::time) {
+  if (measure == RankBy::time) return plan::may_be_equal(plan::timing_of(a), plan::timing_of(b));
   return range_of(a.estimate, measure).overlaps(range_of(b.estimate, measure));
 }
 
-std::string tied_runs(const std::vector<Rank>& ranks, Measure measure) {
-  const auto ties = std::ranges::count_if(ranks, &Rank::tie);  // the first itself is counted
+std::string tied_runs(const std::vector<RunRank>& ranks, RankBy measure) {
+  const auto ties = std::ranges::count_if(ranks, &RunRank::tie);  // the first itself is counted
   return ties == 0 ? "" : tie_text(static_cast<std::size_t>(ties) - 1, "run", measure) + "\n";
 }
 
 // The best run of each strategy, in the order of the runs.
-Runs best_of_each(const Runs& runs) {
-  Runs best;
+PlannedRuns best_of_each(const PlannedRuns& runs) {
+  PlannedRuns best;
   std::set<std::string> seen;
   for (const auto* run : runs)
     if (fits(*run) && seen.insert(run->run.strategy->name).second) best.push_back(run);
@@ -48,7 +48,7 @@ std::string named(const Planned& run) {
   return run.run.strategy->name + " " + days_text(run.estimate);
 }
 
-std::string tied_strategies(const Runs& best) {
+std::string tied_strategies(const PlannedRuns& best) {
   if (best.size() < 2) return "";
   std::vector<std::string> first, slower;
   for (const auto* run : best)
@@ -60,8 +60,8 @@ std::string tied_strategies(const Runs& best) {
 
 // The ranks within one question. Ties end at the first run that is distinguishable from the best:
 // places never interleave.
-std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
-  std::vector<Rank> out(runs.size());
+std::vector<RunRank> ranks_of(const PlannedRuns& runs, RankBy measure) {
+  std::vector<RunRank> out(runs.size());
   bool may_tie = true;
   for (std::size_t i = 0; i < runs.size() && fits(*runs[i]); ++i) {
     may_tie = may_tie && overlap(*runs[i], *runs.front(), measure);
@@ -72,7 +72,7 @@ std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   return out;
 }
 
-std::string ties_in(const Runs& runs, Measure measure) {
+std::string ties_in(const PlannedRuns& runs, RankBy measure) {
   const auto best = best_of_each(runs);
   const auto fitting =
       std::count_if(runs.begin(), runs.end(), [](const auto* run) { return fits(*run); });
@@ -110,20 +110,20 @@ std::string machine_text(const plan::Run& run) {
 
 }  // namespace
 
-std::string Rank::text() const {
+std::string RunRank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
 }
 
-std::string tie_text(std::size_t more, std::string_view noun, Measure measure) {
-  const auto* as_good = measure == Measure::time        ? "be as fast"
-                        : measure == Measure::gpu_hours ? "take as few GPU-hours"
-                                                        : "need as little memory";
+std::string tie_text(std::size_t more, std::string_view noun, RankBy measure) {
+  const auto* as_good = measure == RankBy::time        ? "be as fast"
+                        : measure == RankBy::gpu_hours ? "take as few GPU-hours"
+                                                       : "need as little memory";
   return fmt::format("{} may {} (within the error of the estimates)",
                      plural(more, "more " + std::string(noun)), as_good);
 }
 
-std::vector<Runs> by_question(const RankedRuns& result) {
-  std::vector<Runs> groups;
+std::vector<PlannedRuns> by_question(const RankedRuns& result) {
+  std::vector<PlannedRuns> groups;
   const auto questions =
       plan::questions_of(mapped(result.runs, [](const auto* planned) { return &planned->run; }));
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
@@ -151,7 +151,7 @@ std::vector<std::string> what_differs(const RankedRuns& result) {
   return out;
 }
 
-std::string question_text(const Runs& runs, const RankedRuns& result) {
+std::string question_text(const PlannedRuns& runs, const RankedRuns& result) {
   const auto& run = runs.front()->run;
   std::vector<std::string> parts;
   for (const auto& what : what_differs(result))
@@ -161,9 +161,9 @@ std::string question_text(const Runs& runs, const RankedRuns& result) {
   return join(parts, ", ");
 }
 
-std::vector<Rank> ranks(const RankedRuns& result) {
+std::vector<RunRank> ranks(const RankedRuns& result) {
   if (!result.places.empty()) return result.places;
-  std::vector<Rank> out;
+  std::vector<RunRank> out;
   for (const auto& runs : by_question(result))
     for (const auto& rank : ranks_of(runs, result.measure)) out.push_back(rank);
   return out;

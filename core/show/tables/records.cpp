@@ -17,15 +17,15 @@ namespace orch::tables {
 namespace {
 
 using record::Record;
-using Records = std::vector<Record>;
+using RecordList = std::vector<Record>;
 
 using show::Cell, show::Value;
 using RecordColumns = show::Columns<Record>;
 
 bool is_assumed(const Record& record, std::string_view name) {
-  return std::any_of(record.fields.begin(), record.fields.end(), [&](const record::Field& field) {
-    return field.assumed && field.name == name;
-  });
+  return std::any_of(
+      record.fields.begin(), record.fields.end(),
+      [&](const record::RecordField& field) { return field.assumed && field.name == name; });
 }
 
 // Marks values with a star that were not stated.
@@ -109,7 +109,7 @@ void add_for_people(RecordColumns& to) {
 }
 
 // The fields that occur in any record, in their order.
-std::vector<std::string> given_fields(const Records& records) {
+std::vector<std::string> given_fields(const RecordList& records) {
   std::vector<std::string> out;
   const auto add = [&](const std::string& name) {
     if (!contains(out, name)) out.push_back(name);
@@ -122,7 +122,7 @@ std::vector<std::string> given_fields(const Records& records) {
   return out;
 }
 
-void add_for_programs(const Records& records, RecordColumns& to) {
+void add_for_programs(const RecordList& records, RecordColumns& to) {
   to.add("id", [](const Record& r) { return r.id; });
   to.add("source", [](const Record& r) { return r.source; });
   to.add("state", [](const Record& r) { return name(r.state); });
@@ -208,14 +208,14 @@ std::string assumed_text(const Record& record) {
   return join(names, ", ");
 }
 
-void add_notes(const Records& records, std::vector<show::Section>& to) {
+void add_notes(const RecordList& records, std::vector<show::Section>& to) {
   Notes taken, assumed, steps, ends, spikes, nodes, doubts, missing;
   for (const auto& record : records) {
     const auto id = short_id(record);
     taken.add(how_taken(record), id);
     assumed.add(assumed_text(record), id);
     steps.add(steps_text(record.measured), id);
-    if (record.state != record::State::finished) ends.add(record.reason, id);
+    if (record.state != record::RunState::finished) ends.add(record.reason, id);
     for (const auto& spike : record.measured.spikes)
       spikes.add(fmt::format("loss {:.4g} to {:.4g} at step {}{}{}", spike.before, spike.peak,
                              spike.step, spike.at_resume ? ", where it was resumed" : "",
@@ -259,7 +259,7 @@ std::string verdict_text(const Record& record) {
   return out;
 }
 
-show::Answer records_answer(const Records& records, std::size_t top) {
+show::Answer records_answer(const RecordList& records, std::size_t top) {
   std::vector<const Record*> rows;
   for (const auto& record : records) rows.push_back(&record);
   RecordColumns columns(std::move(rows));

@@ -13,10 +13,10 @@
 namespace orch::tables {
 
 // The order of runs.
-enum class Measure { time, gpu_hours, memory };
+enum class RankBy { time, gpu_hours, memory };
 
 // A run near those that an experiment lists, but not listed itself.
-struct Nearby {
+struct NearbyRun {
   plan::Planned planned;
   const plan::Planned* listed =
       nullptr;                       // the nearest listed run: of its strategy, for its question
@@ -25,7 +25,7 @@ struct Nearby {
 
 // A run's place. Runs within the error of the first one share its place: their 90 % ranges overlap,
 // or, for runs on one machine, whose errors are shared, 1 is within the 90 % range of their ratio.
-struct Rank {
+struct RunRank {
   std::size_t place = 0;  // 0: does not fit
   bool tie = false;
 
@@ -37,13 +37,13 @@ struct Rank {
 struct RankedRuns {
   const plan::Experiment* experiment = nullptr;
   std::vector<const plan::Planned*> runs;
-  const std::vector<plan::Rejected>* rejected = nullptr;
+  const std::vector<plan::RejectedRun>* rejected = nullptr;
   std::size_t duplicates = 0;  // number of runs that the experiment describes more than once
-  Measure measure = Measure::time;
+  RankBy measure = RankBy::time;
   bool apart = false;
-  std::vector<Rank> places = {};  // if already computed
+  std::vector<RunRank> places = {};  // if already computed
   // If nothing fits: what would; else what is a tenth faster than the best of its strategy.
-  std::vector<Nearby> nearby = {};
+  std::vector<NearbyRun> nearby = {};
 };
 
 // The runs of each question; one group if questions are not ranked separately.
@@ -55,13 +55,13 @@ std::vector<std::string> what_differs(const RankedRuns& result);
 std::string question_text(const std::vector<const plan::Planned*>& runs, const RankedRuns& result);
 
 // The result of an experiment in two or three sentences.
-struct Answer {
+struct RankedAnswer {
   std::string best;    // the best run, its lead, its cost and its end
   std::string sure;    // how certain that is, and what would change it; empty if nothing fits
   std::string nearby;  // what is faster but not listed; empty: nothing
 };
 // Empty if there are no runs.
-Answer answer(const RankedRuns& result);
+RankedAnswer answer(const RankedRuns& result);
 
 // "megatron (TP 8, PP 12, micro-batch 1) on 96 GPUs: 300B tokens in 331 days (280–390), 762,624
 // GPU-hours"; with the settings that distinguish it from others of its strategy.
@@ -69,25 +69,25 @@ std::string run_text(const plan::Planned& run, const std::vector<const plan::Pla
                      const plan::Experiment& experiment);
 
 // The rejected runs counted by reason, with one example and the fix for each.
-show::Findings rejected_by_reason(const std::vector<plan::Rejected>& rejected);
+show::Findings rejected_by_reason(const std::vector<plan::RejectedRun>& rejected);
 
 // "3,000,000 GPU-hours and 200 days".
 std::string limits_text(const plan::Budget& budget);
 
 // How a run complies with the limits of an experiment. At risk: a limit lies within its 90 % range.
-enum class Standing { kept, at_risk, broken };
-std::string_view name(Standing standing);
-Standing standing(const plan::Planned& run, const plan::Experiment& experiment);
+enum class RunStanding { kept, at_risk, broken };
+std::string_view name(RunStanding standing);
+RunStanding standing(const plan::Planned& run, const plan::Experiment& experiment);
 
 // True if the estimate itself keeps them, whatever its range.
 bool keeps(const plan::Planned& run, const plan::Experiment& experiment);
 
 // The runs compared with the budget and deadline; over: no estimate keeps them.
-struct Verdict {
+struct ReportVerdict {
   std::string text;  // empty without a budget
   bool over = false;
 };
-Verdict budget_verdict(const RankedRuns& result);
+ReportVerdict budget_verdict(const RankedRuns& result);
 
 // When the fastest run ends, compared with the deadline; empty without a start.
 std::string dates_text(const RankedRuns& result);

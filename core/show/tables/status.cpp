@@ -18,15 +18,16 @@
 namespace orch::tables {
 namespace {
 
-using record::State;
+using record::RunState;
 using RunStatuses = std::vector<const RunStatus*>;
 
 // Sort order: troubles, running, waiting, done.
 std::ptrdiff_t urgency(const RunStatus& run) {
-  static constexpr State kOrder[] = {State::failed,  State::running,  State::stopped,
-                                     State::pending, State::finished, State::cancelled,
-                                     State::planned};
-  if (run.record.failure == record::Failure::hang && run.record.state == State::running) return 0;
+  static constexpr RunState kOrder[] = {RunState::failed,  RunState::running,  RunState::stopped,
+                                        RunState::pending, RunState::finished, RunState::cancelled,
+                                        RunState::planned};
+  if (run.record.failure == record::Failure::hang && run.record.state == RunState::running)
+    return 0;
   return std::find(std::begin(kOrder), std::end(kOrder), run.record.state) - kOrder;
 }
 
@@ -76,11 +77,11 @@ ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
   return scale;
 }
 
-using Text = std::function<std::string(double)>;
+using NumberText = std::function<std::string(double)>;
 
 // Adds the measurement, and the estimate beside it.
 void add_beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
-                const Text& text, StatusColumns& to) {
+                const NumberText& text, StatusColumns& to) {
   to.add("", std::move(title), rank, [=, &quantity](const RunStatus& run) {
     const auto value = record::measured(quantity, run.record);
     return value ? text(value->value) : "";
@@ -264,11 +265,12 @@ show::Answer status_answer(const std::vector<Standings>& all, std::size_t top) {
 }
 
 std::string status_summary(const Standings& standings) {
-  std::map<State, std::size_t> counts;
+  std::map<RunState, std::size_t> counts;
   for (const auto& run : standings.runs) ++counts[run.record.state];
   std::vector<std::string> parts;
-  for (const auto state : {State::finished, State::running, State::pending, State::stopped,
-                           State::failed, State::cancelled, State::planned})
+  for (const auto state :
+       {RunState::finished, RunState::running, RunState::pending, RunState::stopped,
+        RunState::failed, RunState::cancelled, RunState::planned})
     if (counts[state] > 0) parts.push_back(fmt::format("{} {}", counts[state], name(state)));
   auto out = fmt::format("{}: {}", printable(standings.experiment), join(parts, ", "));
   out += "; " + hours_text(standings) + "\n";
@@ -284,7 +286,7 @@ std::vector<std::string> changes(const Standings& before, const Standings& now) 
   std::vector<std::string> out;
   for (const auto& run : now.runs) {
     const auto found = old.find(run.record.id);
-    const auto was = found == old.end() ? State::planned : found->second->record.state;
+    const auto was = found == old.end() ? RunState::planned : found->second->record.state;
     const auto& record = run.record;
     const bool hangs =
         record.failure == record::Failure::hang &&
@@ -292,7 +294,7 @@ std::vector<std::string> changes(const Standings& before, const Standings& now) 
     if (was == record.state && !hangs) continue;
     auto line = fmt::format("{}: {}", id_text(run), state_text(run));
     if (const auto reason = reason_text(run); !reason.empty()) line += ": " + reason;
-    if (record.state == State::finished && !measured_step_text(run).empty())
+    if (record.state == RunState::finished && !measured_step_text(run).empty())
       line += fmt::format(", {} s/step ({} estimated)", measured_step_text(run),
                           estimated_step_text(run));
     out.push_back(std::move(line));

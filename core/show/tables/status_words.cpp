@@ -14,7 +14,7 @@
 namespace orch::tables {
 
 using record::Failure;
-using record::State;
+using record::RunState;
 
 namespace {
 
@@ -54,7 +54,7 @@ std::string id_text(const RunStatus& run, std::size_t from) {
 
 std::string state_text(const RunStatus& run) {
   const auto& record = run.record;
-  if (record.state == State::running && record.failure == Failure::hang) return "hangs";
+  if (record.state == RunState::running && record.failure == Failure::hang) return "hangs";
   return std::string(name(record.state));
 }
 
@@ -103,7 +103,7 @@ std::string strategy_text(const RunStatus& run, const std::set<std::string>& sha
 
 std::string left_text(const RunStatus& run) {
   const auto done = run.record.measured.steps;
-  if (run.record.state != State::running || done <= 0) return "";
+  if (run.record.state != RunState::running || done <= 0) return "";
   const double step = step_of(run) > 0 ? step_of(run) : run.estimated_step();
   const auto left = run.record.measured.steps_planned - done;
   return duration_text(std::max(0.0, static_cast<double>(left) * step));
@@ -137,7 +137,7 @@ std::optional<double> others_share(const std::vector<const RunStatus*>& runs) {
 std::string reason_text(const RunStatus& run) {
   const auto& record = run.record;
   std::string out;
-  if (record.state == State::failed && record.failure != Failure::none) {
+  if (record.state == RunState::failed && record.failure != Failure::none) {
     out = name(record.failure);
     std::replace(out.begin(), out.end(), '_', ' ');
     if (!record.reason.empty()) out += ": ";
@@ -145,14 +145,14 @@ std::string reason_text(const RunStatus& run) {
   out += printable(join(
       mapped(split(record.reason, '\n'), [](const auto& line) { return std::string(trim(line)); }),
       "; "));
-  if (run.due && record.state != State::planned)
+  if (run.due && record.state != RunState::planned)
     out += out.empty() ? "to be submitted again" : "; to be submitted again";
-  if (run.due && record.state == State::planned) out = "to be submitted";
+  if (run.due && record.state == RunState::planned) out = "to be submitted";
   return out;
 }
 
 double share_done(const RunStatus& run) {
-  if (run.record.state == State::finished) return 1;
+  if (run.record.state == RunState::finished) return 1;
   if (run.record.measured.steps_planned <= 0) return 0;
   const auto done = static_cast<double>(run.record.measured.steps);
   return std::clamp(done / static_cast<double>(run.record.measured.steps_planned), 0.0, 1.0);

@@ -11,16 +11,16 @@
 namespace orch::tables {
 namespace {
 
-struct Group {
+struct SummaryGroup {
   std::size_t count = 0;
   const Error* example = nullptr;
 };
 
-using Groups = std::vector<Group>;
+using Groups = std::vector<SummaryGroup>;
 
 template <class Lists>
 Groups by_reason(const Lists& lists) {
-  std::map<std::string, Group> groups;
+  std::map<std::string, SummaryGroup> groups;
   for (const auto& errors : lists) {
     std::set<std::string> seen;  // a run counts once for each reason
     for (const auto& error : *errors) {
@@ -50,7 +50,7 @@ std::string lines(const Groups& groups) {
 
 }  // namespace
 
-show::Findings rejected_by_reason(const std::vector<plan::Rejected>& rejected) {
+show::Findings rejected_by_reason(const std::vector<plan::RejectedRun>& rejected) {
   if (rejected.empty()) return {};
   std::vector<const std::vector<Error>*> lists;
   for (const auto& run : rejected) lists.push_back(&run.reasons);

@@ -11,7 +11,7 @@
 namespace orch::tables {
 namespace {
 
-using published::Judged, published::Score;
+using published::JudgedSample, published::GroupScore;
 using show::Cell, show::Value;
 using Cells = std::vector<std::string>;
 
@@ -26,66 +26,66 @@ std::string seconds(double value) {
 }
 
 // A source, or one of its tables.
-struct Scored {
+struct ScoredSource {
   std::string name, of;  // of: the source of a table
-  const Score* score;
+  const GroupScore* score;
 };
 
 show::Table scores_table(const Validation& v) {
-  std::vector<Scored> rows;
+  std::vector<ScoredSource> rows;
   for (const auto& [source, score] : v.scores.by_source) {
     rows.push_back({source, "", &score});
-    if (v.detail == Detail::source) continue;
+    if (v.detail == ScoreDetail::source) continue;
     for (const auto& table : v.scores.tables.at(source))
       rows.push_back({table, source, &v.scores.by_table.at(table)});
   }
-  show::Columns<Scored> columns(std::move(rows));
-  columns.add("source", [](const Scored& s) { return s.of.empty() ? s.name : s.of; });
+  show::Columns<ScoredSource> columns(std::move(rows));
+  columns.add("source", [](const ScoredSource& s) { return s.of.empty() ? s.name : s.of; });
   columns.add(
-      "table", v.detail == Detail::size ? "source, size" : "source, table", 0,
-      [](const Scored& s) -> Cell {
+      "table", v.detail == ScoreDetail::size ? "source, size" : "source, table", 0,
+      [](const ScoredSource& s) -> Cell {
         return {s.of.empty() ? Value() : Value(s.name), (s.of.empty() ? "" : "· ") + s.name};
       });
-  const auto share = [&](const char* name, const char* title, std::optional<double> Score::*which,
-                         int digits = 1) {
-    columns.add(name, title, 0, [which, digits](const Scored& s) -> Cell {
+  const auto share = [&](const char* name, const char* title,
+                         std::optional<double> GroupScore::*which, int digits = 1) {
+    columns.add(name, title, 0, [which, digits](const ScoredSource& s) -> Cell {
       const auto& value = (*s.score).*which;
       return {value ? Value(*value) : Value(), percent(value, digits)};
     });
   };
-  const auto count = [&](const char* name, const char* title, std::size_t Score::*which) {
-    columns.add(name, title, 0, [which](const Scored& s) { return (*s.score).*which; });
+  const auto count = [&](const char* name, const char* title, std::size_t GroupScore::*which) {
+    columns.add(name, title, 0, [which](const ScoredSource& s) { return (*s.score).*which; });
   };
-  count("n", "n", &Score::n);
-  share("mape", "MAPE %", &Score::mape);
-  share("median", "median", &Score::median);
-  share("p90", "p90", &Score::p90);
-  columns.add("bias", "bias", 0, [](const Scored& s) -> Cell {
+  count("n", "n", &GroupScore::n);
+  share("mape", "MAPE %", &GroupScore::mape);
+  share("median", "median", &GroupScore::median);
+  share("p90", "p90", &GroupScore::p90);
+  columns.add("bias", "bias", 0, [](const ScoredSource& s) -> Cell {
     const auto& bias = s.score->bias;
     return {bias ? Value(*bias) : Value(), bias ? fmt::format("{:+.1f}", *bias) : "-"};
   });
-  share("spearman", "Spearman", &Score::spearman, 2);
-  share("regret", "regret %", &Score::regret, 2);
-  share("coverage90", "in range %", &Score::coverage90, 0);
-  count("memory_n", "memory n", &Score::memory_n);
-  share("memory_mape", "MAPE %", &Score::memory_mape);
-  count("oom_hit", "OOM hit", &Score::oom_hit);
-  count("oom_miss", "miss", &Score::oom_miss);
-  count("oom_false_alarm", "false", &Score::oom_false_alarm);
-  const bool verdicts = v.detail != Detail::all;
+  share("spearman", "Spearman", &GroupScore::spearman, 2);
+  share("regret", "regret %", &GroupScore::regret, 2);
+  share("coverage90", "in range %", &GroupScore::coverage90, 0);
+  count("memory_n", "memory n", &GroupScore::memory_n);
+  share("memory_mape", "MAPE %", &GroupScore::memory_mape);
+  count("oom_hit", "OOM hit", &GroupScore::oom_hit);
+  count("oom_miss", "miss", &GroupScore::oom_miss);
+  count("oom_false_alarm", "false", &GroupScore::oom_false_alarm);
+  const bool verdicts = v.detail != ScoreDetail::all;
   const auto verdict = [&](const char* name, const char* title,
-                           std::optional<double> (Score::*which)() const) {
-    columns.add(name, verdicts ? title : "", 0, [which](const Scored& s) -> Cell {
+                           std::optional<double> (GroupScore::*which)() const) {
+    columns.add(name, verdicts ? title : "", 0, [which](const ScoredSource& s) -> Cell {
       const auto value = (s.score->*which)();
       return {value ? Value(*value) : Value(), percent(value)};
     });
   };
-  verdict("oom_recall", "recall %", &Score::recall);
-  verdict("oom_precision", "precision %", &Score::precision);
+  verdict("oom_recall", "recall %", &GroupScore::recall);
+  verdict("oom_precision", "precision %", &GroupScore::precision);
   return columns.table("scores");
 }
 
-std::string range(const Judged& row) {
+std::string range(const JudgedSample& row) {
   const auto& p = row.prediction;
   return p.step_low < p.step_high ? seconds(p.step_low) + "-" + seconds(p.step_high) : "";
 }
@@ -93,7 +93,7 @@ std::string range(const Judged& row) {
 std::string gib(const std::optional<double>& bytes) { return bytes ? format_gib(*bytes) : ""; }
 
 // Remarks on a row: assumed values, and whether it is unexplained.
-std::string remarks(const Validation& v, const Judged& row) {
+std::string remarks(const Validation& v, const JudgedSample& row) {
   Cells parts;
   if (const auto odd = v.unexplained.find(row.sample->id); odd != v.unexplained.end())
     parts.push_back("unexplained: " + odd->second.reason);
@@ -105,51 +105,52 @@ std::string remarks(const Validation& v, const Judged& row) {
 
 // The rows with their predictions; for programs, also those that people do not see.
 show::Table rows_table(const Validation& v, std::string name, std::string title,
-                       std::vector<const Judged*> rows) {
-  show::Columns<Judged> columns(std::move(rows));
+                       std::vector<const JudgedSample*> rows) {
+  show::Columns<JudgedSample> columns(std::move(rows));
   const auto text = [&](const char* head, auto read) { columns.add("", head, 0, read); };
   const auto seconds_cell = [](std::optional<double> value) -> Cell {
     return value ? Cell(Value(*value), seconds(*value)) : Cell();
   };
-  columns.add("id", "row", 0, [](const Judged& row) { return row.sample->id; });
-  columns.add("source", [](const Judged& row) { return row.sample->source; });
-  columns.add("table", "table", 0, [](const Judged& row) { return row.sample->table; });
+  columns.add("id", "row", 0, [](const JudgedSample& row) { return row.sample->id; });
+  columns.add("source", [](const JudgedSample& row) { return row.sample->source; });
+  columns.add("table", "table", 0, [](const JudgedSample& row) { return row.sample->table; });
   columns.add("measured_seconds", "measured s", 0,
-              [=](const Judged& row) { return seconds_cell(row.sample->step_seconds); });
+              [=](const JudgedSample& row) { return seconds_cell(row.sample->step_seconds); });
   columns.add("predicted_seconds", "predicted s", 0,
-              [=](const Judged& row) { return seconds_cell(row.prediction.step_seconds); });
-  columns.add("low", [](const Judged& row) { return row.prediction.step_low; });
-  columns.add("high", [](const Judged& row) { return row.prediction.step_high; });
+              [=](const JudgedSample& row) { return seconds_cell(row.prediction.step_seconds); });
+  columns.add("low", [](const JudgedSample& row) { return row.prediction.step_low; });
+  columns.add("high", [](const JudgedSample& row) { return row.prediction.step_high; });
   text("range", range);
-  columns.add("error", "error %", 0, [](const Judged& row) -> Cell {
+  columns.add("error", "error %", 0, [](const JudgedSample& row) -> Cell {
     return row.has_time() ? Cell(Value(row.error()), fmt::format("{:+.1f}", row.error())) : Cell();
   });
-  columns.add("measured_memory", "GiB", 0, [](const Judged& row) -> Cell {
+  columns.add("measured_memory", "GiB", 0, [](const JudgedSample& row) -> Cell {
     const auto& bytes = row.sample->memory_bytes;
     return {bytes ? Value(*bytes) : Value(), gib(bytes)};
   });
-  columns.add("predicted_memory", "predicted", 0, [](const Judged& row) -> Cell {
+  columns.add("predicted_memory", "predicted", 0, [](const JudgedSample& row) -> Cell {
     return {Value(static_cast<std::int64_t>(std::llround(row.memory_bytes()))),
             format_gib(row.memory_bytes())};
   });
-  columns.add("fit", "fit", 0, [](const Judged& row) { return plan::name(row.prediction.fit); });
-  columns.add("status", "status", 0, [](const Judged& row) { return row.sample->status; });
-  columns.add("assumed", [](const Judged& row) { return join(row.sample->assumed, "; "); });
-  text("remarks", [&v](const Judged& row) { return remarks(v, row); });
+  columns.add("fit", "fit", 0,
+              [](const JudgedSample& row) { return plan::name(row.prediction.fit); });
+  columns.add("status", "status", 0, [](const JudgedSample& row) { return row.sample->status; });
+  columns.add("assumed", [](const JudgedSample& row) { return join(row.sample->assumed, "; "); });
+  text("remarks", [&v](const JudgedSample& row) { return remarks(v, row); });
   return columns.table(std::move(name), std::move(title));
 }
 
-std::vector<const Judged*> all(const Validation& v) {
-  std::vector<const Judged*> rows;
+std::vector<const JudgedSample*> all(const Validation& v) {
+  std::vector<const JudgedSample*> rows;
   for (const auto& row : v.rows) rows.push_back(&row);
   return rows;
 }
 
-std::vector<const Judged*> worst(const Validation& v) {
-  std::vector<const Judged*> rows;
+std::vector<const JudgedSample*> worst(const Validation& v) {
+  std::vector<const JudgedSample*> rows;
   for (const auto& row : v.rows)
     if (row.has_time()) rows.push_back(&row);
-  std::stable_sort(rows.begin(), rows.end(), [](const Judged* a, const Judged* b) {
+  std::stable_sort(rows.begin(), rows.end(), [](const JudgedSample* a, const JudgedSample* b) {
     return std::abs(a->error()) > std::abs(b->error());
   });
   if (rows.size() > kWorst) rows.resize(kWorst);
@@ -160,7 +161,7 @@ std::vector<const Judged*> worst(const Validation& v) {
 std::string wrong_fates(const Validation& v) {
   std::string out;
   for (const auto& row : v.rows) {
-    const bool predicted = row.prediction.fit == plan::Fit::oom;
+    const bool predicted = row.prediction.fit == plan::MemoryFit::oom;
     if (row.sample->oom == predicted || row.sample->status == "hang") continue;
     const auto why = remarks(v, row);
     out += fmt::format("  {}: {}, predicted {} GiB of {}{}\n", printable(row.sample->id),
@@ -184,8 +185,9 @@ std::string skipped(const Validation& v) {
 
 }  // namespace
 
-Validation::Validation(const std::vector<Judged>& judged, const published::Samples& all_samples,
-                       const UnexplainedRows& odd, std::string how, Detail shown)
+Validation::Validation(const std::vector<JudgedSample>& judged,
+                       const published::PublishedSamples& all_samples, const UnexplainedRows& odd,
+                       std::string how, ScoreDetail shown)
     : rows(judged),
       samples(all_samples),
       unexplained(odd),
@@ -194,11 +196,12 @@ Validation::Validation(const std::vector<Judged>& judged, const published::Sampl
   for (const auto& [id, row] : odd)
     if (row.apart) apart.insert(id);
   scores = published::score(judged, apart,
-                            shown == Detail::size ? published::By::size : published::By::table);
+                            shown == ScoreDetail::size ? published::ScoreGrouping::size
+                                                       : published::ScoreGrouping::table);
 }
 
 std::vector<std::string> Validation::beyond(double percent) const {
-  const bool parts = detail == Detail::table || detail == Detail::size;
+  const bool parts = detail == ScoreDetail::table || detail == ScoreDetail::size;
   return published::Scores::beyond(parts ? scores.by_table : scores.by_source, percent);
 }
 
@@ -221,10 +224,10 @@ show::Answer validation_answer(const Validation& v, bool all_rows) {
   add(show::for_programs(rows));  // CSV always has them
   add(std::move(scores));
   if (all_rows) add(show::for_people(rows));
-  if (v.detail == Detail::all && !all_rows) add(rows_table(v, "", "Furthest off", worst(v)));
-  if (v.detail == Detail::all || all_rows) say("memory", "Wrong about memory", wrong_fates(v));
+  if (v.detail == ScoreDetail::all && !all_rows) add(rows_table(v, "", "Furthest off", worst(v)));
+  if (v.detail == ScoreDetail::all || all_rows) say("memory", "Wrong about memory", wrong_fates(v));
   say("skipped", "Skipped", skipped(v));
-  show::Columns<published::Skipped> gone(v.samples.skipped);
+  show::Columns<published::SkippedRow> gone(v.samples.skipped);
   gone.add("id", [](const auto& row) { return row.id; });
   gone.add("source", [](const auto& row) { return row.source; });
   gone.add("table", [](const auto& row) { return row.table; });

@@ -12,25 +12,26 @@
 
 namespace orch::tables {
 
-using UnexplainedRows = std::map<std::string, published::Unexplained>;
+using UnexplainedRows = std::map<std::string, published::UnexplainedRow>;
 
 // What to show: sources with their tables and the rows with the largest errors, or, if a grouping
 // was asked for, only scores, with the quality of the verdicts on memory.
-enum class Detail { all, source, table, size };
+enum class ScoreDetail { all, source, table, size };
 
 // Estimates compared with measurements. Refers to its data.
 struct Validation {
-  Validation(const std::vector<published::Judged>& judged, const published::Samples& all,
-             const UnexplainedRows& odd, std::string how, Detail shown = Detail::all);
+  Validation(const std::vector<published::JudgedSample>& judged,
+             const published::PublishedSamples& all, const UnexplainedRows& odd, std::string how,
+             ScoreDetail shown = ScoreDetail::all);
 
   // Sources, or with a finer detail their parts, whose mean error is above this percentage.
   std::vector<std::string> beyond(double percent) const;
 
-  const std::vector<published::Judged>& rows;
-  const published::Samples& samples;
+  const std::vector<published::JudgedSample>& rows;
+  const published::PublishedSamples& samples;
   const UnexplainedRows& unexplained;
   std::string calibrate;
-  Detail detail;
+  ScoreDetail detail;
   std::set<std::string> apart;  // ids of rows that are scored separately
   published::Scores scores;
 };

@@ -9,7 +9,7 @@
 namespace orch::tables {
 namespace {
 
-using record::State;
+using record::RunState;
 using show::Screen, show::cut, show::paint;
 
 std::string bar(double share, std::size_t width) {
@@ -25,11 +25,11 @@ std::string bar(double share, std::size_t width) {
 
 std::string_view color_of(const RunStatus& run) {
   switch (run.record.state) {
-    case State::failed:
+    case RunState::failed:
       return "31";
-    case State::finished:
+    case RunState::finished:
       return "32";
-    case State::running:
+    case RunState::running:
       return run.record.failure == record::Failure::hang ? "31" : "36";
     default:
       return "2";
@@ -40,10 +40,10 @@ constexpr int kTrouble = 1;
 
 int rank(const RunStatus& run) {
   const auto state = run.record.state;
-  if (state == State::running) return 0;
-  if (state == State::failed || state == State::stopped) return kTrouble;
-  if (state == State::finished) return 2;
-  return state == State::pending ? 3 : 4;
+  if (state == RunState::running) return 0;
+  if (state == RunState::failed || state == RunState::stopped) return kTrouble;
+  if (state == RunState::finished) return 2;
+  return state == RunState::pending ? 3 : 4;
 }
 
 std::string pad(const std::string& text, std::size_t width) {
@@ -52,14 +52,14 @@ std::string pad(const std::string& text, std::size_t width) {
 }
 
 // The columns for which a line has room.
-struct Columns {
+struct WatchColumns {
   std::size_t width = 200;
   std::size_t name = 46;
   std::size_t bar = 12;
 };
 
-Columns columns_of(const Screen& screen, std::size_t widest_name) {
-  Columns columns;
+WatchColumns columns_of(const Screen& screen, std::size_t widest_name) {
+  WatchColumns columns;
   if (screen.width > 0) columns.width = screen.width;
   if (columns.width > 100) columns.name = columns.width / 2;
   if (columns.width < 100) columns.bar = columns.width < 60 ? 4 : 6;
@@ -91,7 +91,7 @@ std::string fitting(std::vector<std::string> numbers, const std::string& reason,
   return display_width(out) + 4 < width ? cut(all, width) : out;
 }
 
-std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& columns,
+std::string run_line(const RunStatus& run, std::size_t prefix, const WatchColumns& columns,
                      const Screen& screen) {
   std::vector<std::string> parts;
   if (const auto step = step_text(run); !step.empty()) parts.push_back(step);
@@ -118,7 +118,7 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
   double done = 0;
   std::size_t counted = 0;
   for (const auto& run : standings.runs)
-    if (run.record.state != State::planned || run.due) {
+    if (run.record.state != RunState::planned || run.due) {
       done += is_final(run.record.state) ? 1 : share_done(run);
       ++counted;
     }
@@ -133,7 +133,7 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
 
   std::vector<const RunStatus*> runs;
   for (const auto& run : standings.runs)
-    if (run.record.state != State::planned || run.due) runs.push_back(&run);
+    if (run.record.state != RunState::planned || run.due) runs.push_back(&run);
   std::stable_sort(runs.begin(), runs.end(),
                    [](const auto* a, const auto* b) { return rank(*a) < rank(*b); });
   const auto prefix = common_prefix(standings.runs);

@@ -54,7 +54,7 @@ std::string error_text(double estimated, double measured) {
 std::string day_text(const std::optional<Date>& day) { return day ? format_date(*day) : "never"; }
 
 // Both ends with the decimals of the upper one, which has fewer.
-std::string range_text(const plan::Range& range) {
+std::string range_text(const plan::EstimateRange& range) {
   if (range.high < 0.095 || range.high >= 1000)
     return significant(range.low) + "–" + significant(range.high);
   const int decimals = range.high >= 100 ? 0 : range.high >= 10 ? 1 : 2;

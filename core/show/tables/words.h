@@ -34,7 +34,7 @@ std::string error_text(double estimated, double measured);
 
 std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "never"
 
-std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
+std::string range_text(const plan::EstimateRange& range);  // "167–274", "0.42–0.68"
 
 // "20.1 days (17.0–23.8)".
 std::string days_text(const plan::Estimate& estimate, std::string_view unit = " days");

@@ -32,19 +32,19 @@ struct SharedBytes {
 };
 
 struct SavedPiece {
-  Piece piece;
+  TensorPiece piece;
   std::vector<std::byte> data;             // (end - begin) elements; or, if they are elsewhere:
   std::function<SharedBytes()> read = {};  // returns them when they are written
 };
 
 // A rank's share of a checkpoint to be written.
-struct Saved {
+struct SavedState {
   std::vector<SavedPiece> pieces;
   bool reads = false;  // true: some piece has `read`, whose source must stay until it is written
 };
 
 // What a checkpoint records about the whole run.
-struct Facts {
+struct CheckpointFacts {
   std::int64_t step = 0;              // the last one done
   std::int64_t consumed_samples = 0;  // the position in the data
   std::int64_t seed = 0;              // with the step, the whole state of random numbers
@@ -67,35 +67,35 @@ struct WriteOptions {
   std::function<bool()> give_up;  // called while rank 0 waits; true stops it; may be empty
   std::int64_t keep = 2;          // number to keep; older ones are removed; 0: all
 };
-Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
+Status write(const fs::path& folder, const CheckpointFacts& facts, const SavedState& saved,
              const WriteOptions& options);
 
 // One checkpoint, opened and checked.
-class Reader {
+class CheckpointReader {
  public:
   // checksums: read every byte once. Fails with the reason if anything is incomplete or corrupt.
-  static Result<Reader> open(const fs::path& checkpoint, bool checksums = true);
+  static Result<CheckpointReader> open(const fs::path& checkpoint, bool checksums = true);
 
-  const Facts& facts() const { return facts_; }
+  const CheckpointFacts& facts() const { return facts_; }
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return boxes(name) != nullptr; }
-  const Piece* find(const std::string& name) const;  // any of its boxes; null: no such tensor
+  const TensorPiece* find(const std::string& name) const;  // any of its boxes; null: no such tensor
 
   // Fills `to` with the requested piece, gathered from the saved pieces; converts between floating
   // types. Errors name the tensor, and both shapes if they differ.
-  Status read(const Piece& wanted, std::span<std::byte> to) const;
+  Status read(const TensorPiece& wanted, std::span<std::byte> to) const;
 
  private:
-  Reader() = default;
+  CheckpointReader() = default;
   const std::vector<PlacedBox>* boxes(const std::string& name) const;  // null: no such tensor
-  Status check_wanted(const Piece& wanted, std::size_t bytes) const;
-  Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+  Status check_wanted(const TensorPiece& wanted, std::size_t bytes) const;
+  Status read_from(const PlacedBox& box, const ShardSegment& segment, const TensorPiece& wanted,
                    std::span<std::byte> to) const;
 
   fs::path folder_;
-  Facts facts_;
+  CheckpointFacts facts_;
   std::vector<std::uint64_t> data_begin_;  // by rank: size of its file's header
-  Index index_;
+  TensorIndex index_;
 };
 
 // Complete checkpoints below a folder, newest first, by their names alone.
@@ -103,15 +103,15 @@ std::vector<fs::path> list(const fs::path& folder);
 
 // The newest valid checkpoint. Invalid ones are listed in `skipped` with the reason; so is a folder
 // that cannot be listed. If there is neither a reader nor anything skipped, there is no checkpoint.
-struct Latest {
-  std::optional<Reader> reader;
+struct LatestCheckpoint {
+  std::optional<CheckpointReader> reader;
   fs::path path;
   std::vector<Error> skipped;
 };
-Latest open_latest(const fs::path& folder);
+LatestCheckpoint open_latest(const fs::path& folder);
 
 // The same for a user's path: a checkpoint, a folder of them, or a run folder; optionally only a
 // given step.
-Latest open_at(const fs::path& place, std::optional<std::int64_t> step = {});
+LatestCheckpoint open_at(const fs::path& place, std::optional<std::int64_t> step = {});
 
 }  // namespace orch::checkpoint

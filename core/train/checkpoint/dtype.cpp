@@ -9,30 +9,30 @@
 namespace orch::checkpoint {
 namespace {
 
-struct Known {
-  Dtype dtype;
+struct KnownDtype {
+  TensorDtype dtype;
   std::string_view name;
   std::size_t bytes;
 };
-constexpr std::array<Known, 6> kKnown{{{Dtype::f32, "F32", 4},
-                                       {Dtype::f16, "F16", 2},
-                                       {Dtype::bf16, "BF16", 2},
-                                       {Dtype::f64, "F64", 8},
-                                       {Dtype::i64, "I64", 8},
-                                       {Dtype::u8, "U8", 1}}};
+constexpr std::array<KnownDtype, 6> kKnown{{{TensorDtype::f32, "F32", 4},
+                                            {TensorDtype::f16, "F16", 2},
+                                            {TensorDtype::bf16, "BF16", 2},
+                                            {TensorDtype::f64, "F64", 8},
+                                            {TensorDtype::i64, "I64", 8},
+                                            {TensorDtype::u8, "U8", 1}}};
 
-const Known& known(Dtype dtype) { return kKnown.at(static_cast<std::size_t>(dtype)); }
+const KnownDtype& known(TensorDtype dtype) { return kKnown.at(static_cast<std::size_t>(dtype)); }
 
-struct Half {
+struct Float16 {
   std::uint16_t bits;
 };
-struct Brain {
+struct BFloat16 {
   std::uint16_t bits;
 };
 
 float widen(float value) { return value; }
-float widen(Brain value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
-float widen(Half value) {
+float widen(BFloat16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
+float widen(Float16 value) {
   const std::uint32_t sign = std::uint32_t{value.bits & 0x8000u} << 16, low = value.bits & 0x7fffu;
   if (low >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000u | low << 13);  // inf, NaN
   if (low < 0x400) return std::copysign(static_cast<float>(low) * 0x1p-24f, sign ? -1.0f : 1.0f);
@@ -41,7 +41,7 @@ float widen(Half value) {
 
 void narrow(float value, float& to) { to = value; }
 
-void narrow(float value, Brain& to) {
+void narrow(float value, BFloat16& to) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) {
     to.bits = static_cast<std::uint16_t>(bits >> 16 | 0x40);  // quiet: the payload may be truncated
@@ -50,7 +50,7 @@ void narrow(float value, Brain& to) {
   to.bits = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-void narrow(float value, Half& to) {
+void narrow(float value, Float16& to) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
   const std::uint32_t low = bits & 0x7fffffff;
@@ -97,31 +97,33 @@ void convert_all(std::span<const std::byte> from, std::span<std::byte> to) {
 }
 
 template <class From>
-void convert_from(std::span<const std::byte> from, Dtype to_type, std::span<std::byte> to) {
-  if (to_type == Dtype::f32) convert_all<From, float>(from, to);
-  if (to_type == Dtype::f16) convert_all<From, Half>(from, to);
-  if (to_type == Dtype::bf16) convert_all<From, Brain>(from, to);
-  if (to_type == Dtype::f64) convert_all<From, double>(from, to);
+void convert_from(std::span<const std::byte> from, TensorDtype to_type, std::span<std::byte> to) {
+  if (to_type == TensorDtype::f32) convert_all<From, float>(from, to);
+  if (to_type == TensorDtype::f16) convert_all<From, Float16>(from, to);
+  if (to_type == TensorDtype::bf16) convert_all<From, BFloat16>(from, to);
+  if (to_type == TensorDtype::f64) convert_all<From, double>(from, to);
 }
 
 }  // namespace
 
-std::size_t bytes_of(Dtype dtype) { return known(dtype).bytes; }
-std::string_view name(Dtype dtype) { return known(dtype).name; }
+std::size_t bytes_of(TensorDtype dtype) { return known(dtype).bytes; }
+std::string_view name(TensorDtype dtype) { return known(dtype).name; }
 
-std::optional<Dtype> parse_dtype(std::string_view name) {
+std::optional<TensorDtype> parse_dtype(std::string_view name) {
   for (const auto& one : kKnown)
     if (one.name == name) return one.dtype;
   return std::nullopt;
 }
 
-bool is_floating(Dtype dtype) { return dtype != Dtype::i64 && dtype != Dtype::u8; }
+bool is_floating(TensorDtype dtype) {
+  return dtype != TensorDtype::i64 && dtype != TensorDtype::u8;
+}
 
-bool is_convertible(Dtype from, Dtype to) {
+bool is_convertible(TensorDtype from, TensorDtype to) {
   return from == to || (is_floating(from) && is_floating(to));
 }
 
-void convert(Dtype from_type, std::span<const std::byte> from, Dtype to_type,
+void convert(TensorDtype from_type, std::span<const std::byte> from, TensorDtype to_type,
              std::span<std::byte> to) {
   ORCH_CHECK(is_convertible(from_type, to_type), "only floating types become one another");
   ORCH_CHECK(from.size() / bytes_of(from_type) >= to.size() / bytes_of(to_type),
@@ -130,10 +132,10 @@ void convert(Dtype from_type, std::span<const std::byte> from, Dtype to_type,
     if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
     return;
   }
-  if (from_type == Dtype::f32) convert_from<float>(from, to_type, to);
-  if (from_type == Dtype::f16) convert_from<Half>(from, to_type, to);
-  if (from_type == Dtype::bf16) convert_from<Brain>(from, to_type, to);
-  if (from_type == Dtype::f64) convert_from<double>(from, to_type, to);
+  if (from_type == TensorDtype::f32) convert_from<float>(from, to_type, to);
+  if (from_type == TensorDtype::f16) convert_from<Float16>(from, to_type, to);
+  if (from_type == TensorDtype::bf16) convert_from<BFloat16>(from, to_type, to);
+  if (from_type == TensorDtype::f64) convert_from<double>(from, to_type, to);
 }
 
 }  // namespace orch::checkpoint

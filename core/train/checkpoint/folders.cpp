@@ -13,18 +13,18 @@
 namespace orch::checkpoint {
 namespace {
 
-using Kind = FolderName::Kind;
+using FolderKind = FolderName::Kind;
 constexpr std::string_view kPrefix = "step-", kWriting = ".writing";
 constexpr const char* kRemoving = ".removing";
 constexpr const char* kReplaced = ".replaced";
 
-struct Found {
+struct FoundFolder {
   FolderName name;
   fs::path path;
 };
 
-std::vector<Found> look(const fs::path& folder) {
-  std::vector<Found> found;
+std::vector<FoundFolder> look(const fs::path& folder) {
+  std::vector<FoundFolder> found;
   for (const auto& entry : entries_of(folder))
     if (auto name = parse_folder_name(entry.filename().string())) found.push_back({*name, entry});
   return found;
@@ -36,12 +36,12 @@ std::string step_name(std::int64_t step) {
          digits;
 }
 
-Kind kind_of(std::string_view ending, std::string& attempt) {
-  if (ending == kRemoving) return Kind::removing;
-  if (ending == kReplaced) return Kind::replaced;
+FolderKind kind_of(std::string_view ending, std::string& attempt) {
+  if (ending == kRemoving) return FolderKind::removing;
+  if (ending == kReplaced) return FolderKind::replaced;
   ending.remove_suffix(kWriting.size());
   attempt = ending.empty() ? "" : ending.substr(1);
-  return Kind::writing;
+  return FolderKind::writing;
 }
 
 Status move(const fs::path& from, const fs::path& to) {
@@ -94,11 +94,12 @@ void remove_folder(const fs::path& folder) {
 
 void remove_leftovers(const fs::path& folder, std::int64_t step, const std::string& token) {
   for (const auto& [name, path] : look(folder)) {
-    if (name.kind == Kind::removing) remove_folder(path);
+    if (name.kind == FolderKind::removing) remove_folder(path);
     // A faster rank may already be writing our next checkpoint.
-    if (name.kind == Kind::writing && (name.attempt != token || name.step < step))
+    if (name.kind == FolderKind::writing && (name.attempt != token || name.step < step))
       remove_folder(path);
-    if (name.kind == Kind::replaced && fs::exists(whole_folder(folder, name.step))) retire(path);
+    if (name.kind == FolderKind::replaced && fs::exists(whole_folder(folder, name.step)))
+      retire(path);
   }
 }
 
@@ -125,17 +126,17 @@ void remove_older(const fs::path& folder, std::int64_t step, std::int64_t keep) 
   for (const auto& path : paths) {
     if (keep <= 0)
       retire(path);
-    else if (Reader::open(path, /*checksums=*/false))
+    else if (CheckpointReader::open(path, /*checksums=*/false))
       --keep;
   }
 }
 
 std::vector<fs::path> list(const fs::path& folder) {
   auto found = look(folder);
-  std::erase_if(found, [](const Found& one) {
-    return one.name.kind != Kind::whole && one.name.kind != Kind::replaced;
+  std::erase_if(found, [](const FoundFolder& one) {
+    return one.name.kind != FolderKind::whole && one.name.kind != FolderKind::replaced;
   });
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+  std::sort(found.begin(), found.end(), [](const FoundFolder& a, const FoundFolder& b) {
     if (a.name.step != b.name.step) return a.name.step > b.name.step;
     return a.name.kind < b.name.kind;  // the new one before the one that it replaces
   });

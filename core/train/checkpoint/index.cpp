@@ -13,14 +13,14 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 // This many take a few hundred MiB; without a limit a tiny file could request any number.
 constexpr std::size_t kMostSegments = std::size_t{1} << 23;
 
-Piece box_of(Piece piece) {
+TensorPiece box_of(TensorPiece piece) {
   piece.begin = 0;
   piece.end = count(piece.sizes);
   return piece;
 }
 
 // A string that identifies a box.
-std::string key_of(const Piece& piece) {
+std::string key_of(const TensorPiece& piece) {
   auto key = piece.name + '\0' + std::to_string(static_cast<int>(piece.dtype));
   for (const auto* numbers : {&piece.shape, &piece.offsets, &piece.sizes})
     for (const auto number : *numbers) key += ',' + std::to_string(number);
@@ -37,7 +37,7 @@ Error bad(const PlacedBox& box, std::string fact) {
 // beginnings. A sweep: segments do not overlap, so all of them together touch hardly more boxes
 // than there are.
 Result<std::vector<std::int64_t>> covered_bytes(const std::vector<PlacedBox>& boxes,
-                                                const std::vector<Segment>& segments) {
+                                                const std::vector<ShardSegment>& segments) {
   std::vector<std::int64_t> covered(boxes.size());
   std::size_t box = 0;
   std::int64_t before = 0;
@@ -103,7 +103,7 @@ Status check_tensor(const std::vector<PlacedBox>& boxes, std::int64_t covered) {
 
 }  // namespace
 
-Status Concatenation::add(std::size_t rank, const Piece& piece) {
+Status Concatenation::add(std::size_t rank, const TensorPiece& piece) {
   const auto found = by_key_.find(key_of(piece));
   const auto index = found == by_key_.end() ? boxes_.size() : found->second;
   if (found == by_key_.end())
@@ -113,7 +113,7 @@ Status Concatenation::add(std::size_t rank, const Piece& piece) {
   return add_segments(rank, {boxes_[index].begin + piece.begin * size, elements(piece) * size});
 }
 
-Status Concatenation::add_box(const Piece& box) {
+Status Concatenation::add_box(const TensorPiece& box) {
   const auto begin = bytes();
   const auto size = count(box.sizes) * static_cast<std::int64_t>(bytes_of(box.dtype));
   if (size > kMostBytes - begin)
@@ -155,11 +155,11 @@ Status Concatenation::add_segment(std::size_t rank, std::int64_t begin, std::int
   return {};
 }
 
-Result<Index> Index::make(const Concatenation& state) {
-  Index index;
+Result<TensorIndex> TensorIndex::make(const Concatenation& state) {
+  TensorIndex index;
   index.segments_ = state.segments();
   std::sort(index.segments_.begin(), index.segments_.end(),
-            [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+            [](const ShardSegment& a, const ShardSegment& b) { return a.begin < b.begin; });
   const auto covered = covered_bytes(state.boxes(), index.segments_);
   if (!covered) return covered.error();
   std::map<std::string, std::int64_t> elements_of;
@@ -174,12 +174,12 @@ Result<Index> Index::make(const Concatenation& state) {
   return index;
 }
 
-std::span<const Segment> Index::segments(const PlacedBox& box) const {
+std::span<const ShardSegment> TensorIndex::segments(const PlacedBox& box) const {
   const auto begin =
       std::partition_point(segments_.begin(), segments_.end(),
-                           [&](const Segment& segment) { return segment.end <= box.begin; });
+                           [&](const ShardSegment& segment) { return segment.end <= box.begin; });
   const auto end = std::partition_point(
-      begin, segments_.end(), [&](const Segment& segment) { return segment.begin < box.end; });
+      begin, segments_.end(), [&](const ShardSegment& segment) { return segment.begin < box.end; });
   return {begin, end};
 }
 

@@ -67,20 +67,20 @@ void demand(const Status& status) {
 }
 
 // An array, because there may be a hundred thousand of them.
-Json piece_json(const Piece& p) {
+Json piece_json(const TensorPiece& p) {
   return {p.name, name(p.dtype), p.shape, p.offsets, p.sizes, p.begin, p.end};
 }
 
-Json box_json(const Piece& box) {
+Json box_json(const TensorPiece& box) {
   if (box.sizes == box.shape) return {box.name, name(box.dtype), box.shape};
   return {box.name, name(box.dtype), box.shape, box.offsets, box.sizes};
 }
 
 // A piece, a box, or a whole tensor: missing entries mean "all of it".
-Piece parse_piece(const Json& json) {
+TensorPiece parse_piece(const Json& json) {
   const auto dtype = parse_dtype(json.at(1).get<std::string>());
   if (!dtype) throw std::runtime_error("unknown type");
-  auto piece = Piece::whole(json.at(0).get<std::string>(), *dtype, integers(json.at(2)));
+  auto piece = TensorPiece::whole(json.at(0).get<std::string>(), *dtype, integers(json.at(2)));
   if (json.size() > 3) {
     piece.offsets = integers(json.at(3));
     piece.sizes = integers(json.at(4));
@@ -112,21 +112,21 @@ Shard parse_shard(const Json& json) {
   return shard;
 }
 
-Json pieces_json(std::span<const Piece> pieces) {
+Json pieces_json(std::span<const TensorPiece> pieces) {
   Json json = Json::array();
   for (const auto& piece : pieces) json.push_back(piece_json(piece));
   return json;
 }
 
-std::vector<Piece> parse_pieces(const Json& json) {
-  std::vector<Piece> pieces;
+std::vector<TensorPiece> parse_pieces(const Json& json) {
+  std::vector<TensorPiece> pieces;
   for (const auto& piece : json) pieces.push_back(parse_piece(piece));
   return pieces;
 }
 
 // The number of leading segments with equal length and stride, which a single row can represent; 1
 // if the row would be no shorter than the segments.
-std::size_t equal_steps(std::span<const Segment> segments) {
+std::size_t equal_steps(std::span<const ShardSegment> segments) {
   const auto continues = [&](std::size_t i) {
     const auto &first = segments[0], &before = segments[i - 1], &next = segments[i];
     return next.end - next.begin == first.end - first.begin &&
@@ -137,7 +137,7 @@ std::size_t equal_steps(std::span<const Segment> segments) {
   return count > 2 ? count : 1;
 }
 
-Json segments_json(std::span<const Segment> segments) {
+Json segments_json(std::span<const ShardSegment> segments) {
   Json json = Json::array();
   while (!segments.empty()) {
     const auto& first = segments[0];
@@ -185,8 +185,8 @@ std::map<std::string, double> parse_numbers(const Json& json) {
   return numbers;
 }
 
-Facts parse_facts(const Json& json) {
-  Facts facts;
+CheckpointFacts parse_facts(const Json& json) {
+  CheckpointFacts facts;
   facts.step = integer(json.at("step"));
   facts.consumed_samples = integer(json.at("consumed_samples"));
   facts.seed = integer(json.at("seed"));
@@ -237,7 +237,7 @@ void check_bytes(const Manifest& manifest) {
 
 std::string shard_name(std::size_t rank) { return "rank-" + std::to_string(rank) + ".safetensors"; }
 
-Status Manifest::add(const Shard& shard, std::span<const Piece> pieces) {
+Status Manifest::add(const Shard& shard, std::span<const TensorPiece> pieces) {
   for (const auto& piece : pieces)
     if (auto status = state.add(shards.size(), piece); !status) return status;
   shards.push_back(shard);
@@ -264,10 +264,11 @@ std::string checkpoint_json(const Manifest& manifest) {
   const auto& facts = manifest.facts;
   Json tensors = Json::array(), shards = Json::array();
   for (const auto& box : manifest.state.boxes()) tensors.push_back(box_json(box.piece));
-  std::span<const Segment> left = manifest.state.segments();
+  std::span<const ShardSegment> left = manifest.state.segments();
   for (std::size_t rank = 0; rank < manifest.shards.size(); ++rank) {
-    const auto other = std::find_if(left.begin(), left.end(),
-                                    [&](const Segment& segment) { return segment.rank != rank; });
+    const auto other = std::find_if(left.begin(), left.end(), [&](const ShardSegment& segment) {
+      return segment.rank != rank;
+    });
     const auto its = left.first(static_cast<std::size_t>(other - left.begin()));
     shards.push_back(shard_json(manifest.shards[rank], "segments", segments_json(its)));
     left = left.subspan(its.size());

@@ -25,7 +25,7 @@ struct RankNote {
   std::int64_t step = 0;
   std::size_t rank = 0;
   Shard shard;
-  std::vector<Piece> pieces;  // in the file's order
+  std::vector<TensorPiece> pieces;  // in the file's order
 };
 std::string rank_json(const RankNote& note);
 Result<RankNote> parse_rank_json(const std::string& text, const std::string& place);
@@ -39,12 +39,12 @@ Result<RankNote> parse_rank_json(const std::string& text, const std::string& pla
 //              or [begin, bytes, stride, count] for `count` of them at equal distances, such as the
 //              same part of every layer
 struct Manifest {
-  Facts facts;
+  CheckpointFacts facts;
   std::vector<Shard> shards;  // by rank
   Concatenation state;
 
   // Adds the next rank.
-  Status add(const Shard& shard, std::span<const Piece> pieces);
+  Status add(const Shard& shard, std::span<const TensorPiece> pieces);
 };
 std::string checkpoint_json(const Manifest& manifest);
 Result<Manifest> parse_checkpoint_json(const std::string& text, const std::string& place);

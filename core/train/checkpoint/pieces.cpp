@@ -8,7 +8,7 @@ namespace orch::checkpoint {
 namespace {
 
 // Restricts the rows of the first dim to those that the range can touch.
-void narrow(CommonDim& first, std::int64_t offset, std::int64_t stride, const Piece& piece) {
+void narrow(CommonDim& first, std::int64_t offset, std::int64_t stride, const TensorPiece& piece) {
   first.low = std::max(first.low, offset + piece.begin / stride);
   first.high = std::min(first.high, offset + (piece.end + stride - 1) / stride);
 }
@@ -39,8 +39,9 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return "[" + join(parts, ", ") + "]";
 }
 
-Piece Piece::whole(std::string name, Dtype dtype, std::vector<std::int64_t> shape) {
-  Piece piece;
+TensorPiece TensorPiece::whole(std::string name, TensorDtype dtype,
+                               std::vector<std::int64_t> shape) {
+  TensorPiece piece;
   piece.name = std::move(name);
   piece.dtype = dtype;
   piece.offsets.assign(shape.size(), 0);
@@ -50,7 +51,7 @@ Piece Piece::whole(std::string name, Dtype dtype, std::vector<std::int64_t> shap
   return piece;
 }
 
-Status check_piece(const Piece& piece) {
+Status check_piece(const TensorPiece& piece) {
   const auto bad = [&](std::string fact) {
     return Error{printable(piece.name), std::move(fact), ""};
   };
@@ -70,7 +71,7 @@ Status check_piece(const Piece& piece) {
   return {};
 }
 
-std::vector<CommonDim> common_dims(const Piece& a, const Piece& b) {
+std::vector<CommonDim> common_dims(const TensorPiece& a, const TensorPiece& b) {
   std::vector<CommonDim> dims;
   for (std::size_t i = a.shape.size(); i-- > 0;) {
     CommonDim dim{a.shape[i], a.offsets[i], a.sizes[i], b.offsets[i], b.sizes[i]};

@@ -35,8 +35,8 @@ Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {
   return {};
 }
 
-bool try_open(const fs::path& path, Latest& latest) {
-  auto reader = Reader::open(path);
+bool try_open(const fs::path& path, LatestCheckpoint& latest) {
+  auto reader = CheckpointReader::open(path);
   if (!reader) {
     const auto& why = reader.error();
     latest.skipped.insert(latest.skipped.end(), why.begin(), why.end());
@@ -49,12 +49,12 @@ bool try_open(const fs::path& path, Latest& latest) {
 
 }  // namespace
 
-const std::vector<PlacedBox>* Reader::boxes(const std::string& name) const {
+const std::vector<PlacedBox>* CheckpointReader::boxes(const std::string& name) const {
   const auto found = index_.tensors().find(name);
   return found == index_.tensors().end() ? nullptr : &found->second;
 }
 
-Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
+Status CheckpointReader::check_wanted(const TensorPiece& wanted, std::size_t bytes) const {
   const auto bad = [&](std::string fact, std::string fix) {
     return Error{printable(folder_.string()), printable(wanted.name) + ": " + fact, fix};
   };
@@ -75,8 +75,8 @@ Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
 }
 
 // Reads the part of a box that is in a segment.
-Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
-                         std::span<std::byte> to) const {
+Status CheckpointReader::read_from(const PlacedBox& box, const ShardSegment& segment,
+                                   const TensorPiece& wanted, std::span<std::byte> to) const {
   Status status;
   std::optional<ShardReader> file;  // opened only if there is something to read
   std::vector<std::byte> converted;
@@ -95,7 +95,7 @@ Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Pie
     if (opened) file.emplace(std::move(*opened));
     return file.has_value();
   };
-  for_each_run(part, wanted, [&](Run run) {
+  for_each_run(part, wanted, [&](ElementRun run) {
     if (!status || !open()) return;
     const auto at = first + static_cast<std::uint64_t>(run.at_a) * from_bytes;
     auto target = to.subspan(static_cast<std::size_t>(run.at_b) * to_bytes,
@@ -116,7 +116,7 @@ Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Pie
   return status;
 }
 
-Status Reader::read(const Piece& wanted, std::span<std::byte> to) const {
+Status CheckpointReader::read(const TensorPiece& wanted, std::span<std::byte> to) const {
   if (auto status = check_wanted(wanted, to.size()); !status) return status;
   for (const auto& box : *boxes(wanted.name))
     for (const auto& segment : index_.segments(box))
@@ -124,15 +124,15 @@ Status Reader::read(const Piece& wanted, std::span<std::byte> to) const {
   return {};
 }
 
-Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
+Result<CheckpointReader> CheckpointReader::open(const fs::path& checkpoint, bool checksums) {
   const auto file = checkpoint / "checkpoint.json";
   const auto text = read_file(file);
   if (!text) return text.error();
   auto manifest = parse_checkpoint_json(*text, file.string());
   if (!manifest) return manifest.error();
-  auto index = Index::make(manifest->state);
+  auto index = TensorIndex::make(manifest->state);
   if (!index) return Error{printable(checkpoint.string()), orch::text(index.error()), kUseOlder};
-  Reader reader;
+  CheckpointReader reader;
   for (std::size_t rank = 0; rank < manifest->shards.size(); ++rank) {
     const auto& shard = manifest->shards[rank];
     if (auto status = check_shard(checkpoint / shard_name(rank), shard, checksums); !status)
@@ -145,19 +145,19 @@ Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
   return reader;
 }
 
-const Piece* Reader::find(const std::string& name) const {
+const TensorPiece* CheckpointReader::find(const std::string& name) const {
   const auto* there = boxes(name);
   return there ? &there->front().piece : nullptr;
 }
 
-std::vector<std::string> Reader::names() const {
+std::vector<std::string> CheckpointReader::names() const {
   std::vector<std::string> names;
   for (const auto& [name, boxes] : index_.tensors()) names.push_back(name);
   return names;
 }
 
-Latest open_latest(const fs::path& folder) {
-  Latest latest;
+LatestCheckpoint open_latest(const fs::path& folder) {
+  LatestCheckpoint latest;
   if (auto there = entries_if_there(folder); !there) {  // a missing folder is not an empty one
     latest.skipped = there.error();
     return latest;
@@ -167,10 +167,10 @@ Latest open_latest(const fs::path& folder) {
   return latest;
 }
 
-Latest open_at(const fs::path& place, std::optional<std::int64_t> step) {
+LatestCheckpoint open_at(const fs::path& place, std::optional<std::int64_t> step) {
   std::error_code code;
   if (fs::exists(place / "checkpoint.json", code)) {
-    Latest latest;
+    LatestCheckpoint latest;
     if (try_open(place, latest) && step && latest.reader->facts().step != *step) {
       latest.skipped.push_back({printable(place.string()),
                                 "is of step " + std::to_string(latest.reader->facts().step), ""});
@@ -180,7 +180,7 @@ Latest open_at(const fs::path& place, std::optional<std::int64_t> step) {
   }
   const auto folder = fs::is_directory(place / "checkpoints", code) ? place / "checkpoints" : place;
   if (!step) return open_latest(folder);
-  Latest latest;
+  LatestCheckpoint latest;
   for (const auto& path : list(folder))
     if (parse_folder_name(path.filename().string())->step == *step && try_open(path, latest)) break;
   return latest;

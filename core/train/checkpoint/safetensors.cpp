@@ -46,7 +46,7 @@ Status check_entry(const fs::path& path, const TensorEntry& tensor, std::uint64_
     return broken(path, printable(tensor.name) + " lies beyond its end");
   const auto dtype = parse_dtype(tensor.dtype);
   if (!dtype) return {};
-  const auto whole = Piece::whole(tensor.name, *dtype, tensor.shape);
+  const auto whole = TensorPiece::whole(tensor.name, *dtype, tensor.shape);
   if (auto status = check_piece(whole); !status) return status;
   if (tensor.end - tensor.begin != static_cast<std::uint64_t>(whole.end) * bytes_of(*dtype))
     return broken(path, printable(tensor.name) + " has other bytes than its shape " +

@@ -20,7 +20,7 @@ std::string rank_name(int rank) { return "rank-" + std::to_string(rank); }
 // The state of one call of write().
 class Writing {
  public:
-  Writing(const fs::path& folder, const Facts& facts, const Saved& saved,
+  Writing(const fs::path& folder, const CheckpointFacts& facts, const SavedState& saved,
           const WriteOptions& options)
       : folder_(folder),
         facts_(facts),
@@ -58,15 +58,15 @@ class Writing {
   void clean_up(const Errors& why) const;
 
   const fs::path& folder_;
-  const Facts& facts_;
-  const Saved& saved_;
+  const CheckpointFacts& facts_;
+  const SavedState& saved_;
   const WriteOptions& options_;
   std::string token_;
   fs::path here_;
   bool is_made_ = false;
 };
 
-std::size_t size_of(const Piece& piece) {
+std::size_t size_of(const TensorPiece& piece) {
   return static_cast<std::size_t>(elements(piece)) * bytes_of(piece.dtype);
 }
 
@@ -223,7 +223,7 @@ Status Writing::complete(const Manifest& manifest) const {
   if (auto status = write_file_atomically(here_ / "checkpoint.json", checkpoint_json(manifest));
       !status)
     return status;
-  if (const auto opened = Reader::open(here_, /*checksums=*/false); !opened)
+  if (const auto opened = CheckpointReader::open(here_, /*checksums=*/false); !opened)
     return Error{printable(here_.string()), "cannot be read back: " + opened.error().front().fact,
                  "report this: the checkpoints before it were kept"};
   std::error_code ignored;  // the manifest contains all of their information
@@ -245,7 +245,7 @@ void Writing::clean_up(const Errors& why) const {
 
 }  // namespace
 
-Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
+Status write(const fs::path& folder, const CheckpointFacts& facts, const SavedState& saved,
              const WriteOptions& options) {
   try {
     return Writing(folder, facts, saved, options).run();

@@ -22,7 +22,7 @@ constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // number of synthetic
 // it is read.
 class TextSamples : public Dataset {
  public:
-  TextSamples(IndexedFile file, Order order, std::int64_t vocab)
+  TextSamples(IndexedFile file, SampleOrder order, std::int64_t vocab)
       : file_(std::move(file)), order_(std::move(order)), vocab_(vocab) {}
 
   std::int64_t size() const override { return order_.size(); }
@@ -32,7 +32,7 @@ class TextSamples : public Dataset {
   void copy(std::size_t cut, std::span<std::int32_t> to) const;
 
   IndexedFile file_;
-  Order order_;
+  SampleOrder order_;
   std::int64_t vocab_;
 };
 
@@ -61,7 +61,7 @@ void TextSamples::copy(std::size_t cut, std::span<std::int32_t> to) const {
   }
 }
 
-Status check(const Options& options) {
+Status check(const DatasetOptions& options) {
   if (options.seq < 1 || options.seq >= std::numeric_limits<std::int32_t>::max())
     return Error{"data", "samples of " + std::to_string(options.seq) + " tokens", "give seq"};
   if (options.vocab < 1 || options.vocab > std::numeric_limits<std::int32_t>::max())
@@ -75,7 +75,7 @@ Status check(const Options& options) {
   return {};
 }
 
-std::unique_ptr<Dataset> synthetic(const Options& options) {
+std::unique_ptr<Dataset> synthetic(const DatasetOptions& options) {
   auto key = counter_random::key_of("synthetic data");
   key = counter_random::combine(key, static_cast<std::uint64_t>(options.seed));
   key = counter_random::combine(key, static_cast<std::uint64_t>(options.which));
@@ -101,7 +101,7 @@ std::string_view name(Split split) {
 
 }  // namespace
 
-Result<std::unique_ptr<Dataset>> open_dataset(const Options& options) {
+Result<std::unique_ptr<Dataset>> open_dataset(const DatasetOptions& options) {
   if (auto status = check(options); !status) return status.error();
   if (options.prefix.empty()) return synthetic(options);
   auto file = IndexedFile::open(options.prefix);

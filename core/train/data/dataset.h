@@ -21,7 +21,7 @@ class Dataset {
 
 enum class Split { train, valid, test };
 
-struct Options {
+struct DatasetOptions {
   std::string prefix = {};         // path prefix of .bin and .idx; "": synthetic tokens
   std::string split = "969,30,1";  // proportions of documents for training, validation and test
   Split which = Split::train;
@@ -34,6 +34,6 @@ struct Options {
 // Opens the samples of a split. A split without documents, or with too few tokens for one sample,
 // is an error; so is a token outside the vocabulary in the few samples that are checked here. All
 // others are checked when they are read.
-Result<std::unique_ptr<Dataset>> open_dataset(const Options& options);
+Result<std::unique_ptr<Dataset>> open_dataset(const DatasetOptions& options);
 
 }  // namespace orch::data

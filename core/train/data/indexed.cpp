@@ -35,20 +35,20 @@ void read_as(const std::byte* from, std::span<std::int32_t> to) {
   }
 }
 
-struct Kind {
-  Dtype dtype;
+struct IndexedKind {
+  TokenDtype dtype;
   std::string_view name;
   std::int64_t bytes;
   void (*read)(const std::byte* from, std::span<std::int32_t> to);
 };
-constexpr Kind kKinds[] = {{Dtype::u8, "uint8", 1, read_as<std::uint8_t>},
-                           {Dtype::i8, "int8", 1, read_as<std::int8_t>},
-                           {Dtype::i16, "int16", 2, read_as<std::int16_t>},
-                           {Dtype::i32, "int32", 4, read_as<std::int32_t>},
-                           {Dtype::i64, "int64", 8, read_as<std::int64_t>},
-                           {Dtype::u16, "uint16", 2, read_as<std::uint16_t>}};
+constexpr IndexedKind kKinds[] = {{TokenDtype::u8, "uint8", 1, read_as<std::uint8_t>},
+                                  {TokenDtype::i8, "int8", 1, read_as<std::int8_t>},
+                                  {TokenDtype::i16, "int16", 2, read_as<std::int16_t>},
+                                  {TokenDtype::i32, "int32", 4, read_as<std::int32_t>},
+                                  {TokenDtype::i64, "int64", 8, read_as<std::int64_t>},
+                                  {TokenDtype::u16, "uint16", 2, read_as<std::uint16_t>}};
 
-const Kind* find_kind(Dtype dtype) {
+const IndexedKind* find_kind(TokenDtype dtype) {
   for (const auto& kind : kKinds)
     if (kind.dtype == dtype) return &kind;
   return nullptr;
@@ -56,10 +56,12 @@ const Kind* find_kind(Dtype dtype) {
 
 }  // namespace
 
-std::string_view name(Dtype dtype) { return find_kind(dtype)->name; }
-std::int64_t bytes_of(Dtype dtype) { return find_kind(dtype)->bytes; }
+std::string_view name(TokenDtype dtype) { return find_kind(dtype)->name; }
+std::int64_t bytes_of(TokenDtype dtype) { return find_kind(dtype)->bytes; }
 
-Dtype dtype_for(std::int64_t vocab) { return vocab < 65500 ? Dtype::u16 : Dtype::i32; }
+TokenDtype dtype_for(std::int64_t vocab) {
+  return vocab < 65500 ? TokenDtype::u16 : TokenDtype::i32;
+}
 
 std::string bin_path(const std::string& prefix) { return prefix + ".bin"; }
 std::string idx_path(const std::string& prefix) { return prefix + ".idx"; }
@@ -90,10 +92,10 @@ Status IndexedFile::read_header() {
   if (const auto version = load<std::uint64_t>(data + 9); version != 1)
     return damaged(place, "has version " + std::to_string(version) + ", not 1");
   const auto code = load<std::uint8_t>(data + 17);
-  if (!find_kind(Dtype{code}))
+  if (!find_kind(TokenDtype{code}))
     return damaged(place, "says that tokens have type " + std::to_string(code) +
                               ", which is not an integer type");
-  dtype_ = Dtype{code};
+  dtype_ = TokenDtype{code};
   const auto sequences = load<std::uint64_t>(data + 18), entries = load<std::uint64_t>(data + 26);
   const auto bytes = static_cast<std::uint64_t>(idx_.size());
   // Each count is checked alone first: their sum could overflow.

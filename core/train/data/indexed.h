@@ -15,12 +15,12 @@ namespace orch::data {
 //   PREFIX.idx  "MMIDIDX\0\0", version (u64), dtype (u8), sequences (u64), entries of the document
 //               index (u64); sizes (i32 each), positions in .bin (i64 each), document index (i64
 //               each): where each document begins, in sequences, and the end of the last.
-enum class Dtype : std::uint8_t { u8 = 1, i8 = 2, i16 = 3, i32 = 4, i64 = 5, u16 = 8 };
+enum class TokenDtype : std::uint8_t { u8 = 1, i8 = 2, i16 = 3, i32 = 4, i64 = 5, u16 = 8 };
 
-std::string_view name(Dtype dtype);
-std::int64_t bytes_of(Dtype dtype);
+std::string_view name(TokenDtype dtype);
+std::int64_t bytes_of(TokenDtype dtype);
 // Megatron's choice.
-Dtype dtype_for(std::int64_t vocab);
+TokenDtype dtype_for(std::int64_t vocab);
 
 inline constexpr std::string_view kIndexMagic{"MMIDIDX\0\0", 9};
 inline constexpr std::int64_t kIndexHeader = 9 + 8 + 1 + 8 + 8;
@@ -37,7 +37,7 @@ class IndexedFile {
   std::int64_t sequences() const { return sequences_; }
   std::int64_t documents() const { return entries_ > 0 ? entries_ - 1 : 0; }
   std::int64_t tokens() const { return tokens_; }
-  Dtype dtype() const { return dtype_; }
+  TokenDtype dtype() const { return dtype_; }
   const std::string& prefix() const { return prefix_; }
 
   std::int32_t size(std::int64_t sequence) const;
@@ -58,7 +58,7 @@ class IndexedFile {
   std::string prefix_;
   MappedFile bin_;
   MappedFile idx_;
-  Dtype dtype_ = Dtype::i32;
+  TokenDtype dtype_ = TokenDtype::i32;
   std::int64_t sequences_ = 0;
   std::int64_t entries_ = 0;
   std::int64_t tokens_ = 0;

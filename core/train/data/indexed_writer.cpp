@@ -73,8 +73,9 @@ Status IndexedWriter::put_in_place() {
   return {};
 }
 
-Result<IndexedWriter> IndexedWriter::create(const std::string& prefix, Dtype dtype, bool replace) {
-  ORCH_CHECK(dtype == Dtype::u16 || dtype == Dtype::i32, "a type that is never written");
+Result<IndexedWriter> IndexedWriter::create(const std::string& prefix, TokenDtype dtype,
+                                            bool replace) {
+  ORCH_CHECK(dtype == TokenDtype::u16 || dtype == TokenDtype::i32, "a type that is never written");
   for (const auto& path : {idx_path(prefix), bin_path(prefix)})
     if (!replace && exists(path))
       return Error{printable(path), "exists already",
@@ -93,7 +94,7 @@ Status IndexedWriter::add(std::span<const std::int32_t> tokens) {
   if (in_document_ > kLongest)
     return Error{printable(prefix_), "a document has more than 2,147,483,647 tokens",
                  "split it: the format does not allow longer documents"};
-  if (dtype_ == Dtype::i32) return bin_.append(tokens.data(), tokens.size_bytes());
+  if (dtype_ == TokenDtype::i32) return bin_.append(tokens.data(), tokens.size_bytes());
   narrow_.assign(tokens.begin(), tokens.end());
   return bin_.append(narrow_.data(), narrow_.size() * sizeof(std::uint16_t));
 }

@@ -18,7 +18,8 @@ namespace orch::data {
 class IndexedWriter {
  public:
   // An error if the dataset exists and may not be replaced, or if another process is writing it.
-  static Result<IndexedWriter> create(const std::string& prefix, Dtype dtype, bool replace = false);
+  static Result<IndexedWriter> create(const std::string& prefix, TokenDtype dtype,
+                                      bool replace = false);
 
   // Appends to the current document. Tokens must fit into the type (u16, i32).
   Status add(std::span<const std::int32_t> tokens);
@@ -30,7 +31,7 @@ class IndexedWriter {
   std::int64_t tokens() const { return tokens_; }
 
  private:
-  IndexedWriter(std::string prefix, Dtype dtype, bool replace, DraftFile bin, DraftFile idx)
+  IndexedWriter(std::string prefix, TokenDtype dtype, bool replace, DraftFile bin, DraftFile idx)
       : prefix_(std::move(prefix)),
         dtype_(dtype),
         replace_(replace),
@@ -42,7 +43,7 @@ class IndexedWriter {
   Status put_in_place();
 
   std::string prefix_;
-  Dtype dtype_;
+  TokenDtype dtype_;
   bool replace_;
   // Sizes are written to the index as they come. The tables behind them can be computed from them,
   // so sizes are read back in blocks, and memory does not grow with the number of documents.

@@ -25,7 +25,7 @@ struct Epochs {
 // A sample needs seq tokens, and all of them together one more.
 std::int64_t samples_in(std::int64_t tokens, std::int64_t seq) { return (tokens - 1) / seq; }
 
-Epochs count_epochs(std::int64_t tokens, const Options& options) {
+Epochs count_epochs(std::int64_t tokens, const DatasetOptions& options) {
   Epochs epochs{.tokens_each = tokens};
   const auto wanted = options.samples * options.seq + 1;
   if (options.samples > 0) epochs.count = std::max<std::int64_t>(1, (wanted + tokens - 1) / tokens);
@@ -61,10 +61,10 @@ std::vector<std::uint32_t> order_documents(const Epochs& epochs, std::int64_t fi
 
 // Cuts the documents, one after the other, every seq tokens. The last token of a sample is the
 // first of the next, so a cut never falls behind a document's last token.
-std::vector<Order::Start> cut(std::span<const std::int32_t> sizes, std::int64_t first,
-                              const std::vector<std::uint32_t>& documents, std::int64_t seq,
-                              std::int64_t samples) {
-  std::vector<Order::Start> starts{{0, 0}};
+std::vector<SampleOrder::Start> cut(std::span<const std::int32_t> sizes, std::int64_t first,
+                                    const std::vector<std::uint32_t>& documents, std::int64_t seq,
+                                    std::int64_t samples) {
+  std::vector<SampleOrder::Start> starts{{0, 0}};
   starts.reserve(static_cast<std::size_t>(samples) + 1);
   std::uint32_t place = 0;
   std::int64_t offset = 0;
@@ -118,7 +118,7 @@ std::uint32_t NumpyShuffle::up_to(std::uint32_t max) {
   return value;
 }
 
-Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t documents) {
+Result<std::vector<SampleRange>> split_documents(std::string_view split, std::int64_t documents) {
   const Error bad{"split", "'" + printable(split) + "' is not a list of up to three shares",
                   "as in \"969,30,1\": for training, validation and test"};
   double shares[3] = {}, sum = 0;
@@ -130,7 +130,7 @@ Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t 
     sum += shares[i] = *share;
   }
   if (!(sum > 0)) return bad;
-  std::vector<Range> out;
+  std::vector<SampleRange> out;
   double from = 0;
   for (const double share : shares) {
     const double to = from + share / sum;
@@ -144,8 +144,8 @@ Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t 
   return out;
 }
 
-Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
-                         const Options& options) {
+Result<SampleOrder> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
+                               const DatasetOptions& options) {
   ORCH_CHECK(options.seq > 0 && options.samples >= 0, "a sample has tokens");
   const auto tokens = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   if (tokens < 1 || (options.samples == 0 && tokens <= options.seq))
@@ -159,7 +159,7 @@ Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first
     return Error{"data", "more than 4,294,967,294 samples or documents, over all epochs",
                  "merge short documents, or split the data"};
   NumpyShuffle shuffle(static_cast<std::uint32_t>(options.seed));
-  Order order;
+  SampleOrder order;
   order.documents = order_documents(epochs, first, sizes.size(), shuffle);
   order.starts = cut(sizes, first, order.documents, options.seq, samples);
   order.shuffle = shuffle_samples(epochs, samples, shuffle);

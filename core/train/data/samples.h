@@ -30,14 +30,14 @@ class NumpyShuffle {
 
 // The documents [begin, end) of each split: "969,30,1" of 1000 gives 969, 30 and 1. Missing numbers
 // are 0.
-struct Range {
+struct SampleRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool operator==(const Range&) const = default;
+  bool operator==(const SampleRange&) const = default;
 };
-Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t documents);
+Result<std::vector<SampleRange>> split_documents(std::string_view split, std::int64_t documents);
 
-struct Order {
+struct SampleOrder {
   // The beginning of a sample: an index in `documents`, and a token of that document. Sample i ends
   // with the token that sample i + 1 begins with.
   struct Start {
@@ -54,7 +54,7 @@ struct Order {
 
 // sizes: of the split's documents, in tokens; they are numbered from `first`. Uses seq, samples and
 // seed of the options.
-Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
-                         const Options& options);
+Result<SampleOrder> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
+                               const DatasetOptions& options);
 
 }  // namespace orch::data

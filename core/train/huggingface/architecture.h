@@ -33,14 +33,14 @@ struct Config {
 };
 
 // The order of our rows in the other side's tensor.
-enum class Rows {
+enum class RowOrder {
   same,
   qkv,    // all q, all k, all v; ours: for each group its queries, key and value
   pairs,  // first halves of pairs, then second halves: gates and ups of SwiGLU; ours: interleaved
 };
 
 // A tensor of the other side, which holds some rows of one of ours.
-struct Their {
+struct SourceTensor {
   std::string name;  // without the prefix: "h.0.attn.c_attn.weight"
   std::int64_t rows = 0;
 };
@@ -49,14 +49,14 @@ struct Their {
 struct Tensor {
   std::string ours;                 // "layers.0.attention.qkv.weight"
   std::vector<std::int64_t> shape;  // our shape
-  std::vector<Their> theirs;
-  Rows rows = Rows::same;
+  std::vector<SourceTensor> theirs;
+  RowOrder rows = RowOrder::same;
   bool transposed = false;  // GPT-2's Conv1D stores [in, out]
 
   std::int64_t width() const { return shape.size() > 1 ? shape[1] : 1; }
 };
 
-std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their);
+std::vector<std::int64_t> their_shape(const Tensor& tensor, const SourceTensor& their);
 
 // Converts the values of a whole tensor to the other side's, concatenated; and back.
 std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model,
@@ -71,8 +71,8 @@ class TensorList {
 
   void add(const std::string& ours, const std::string& theirs, std::vector<std::int64_t> shape);
   void norm(const std::string& ours, const std::string& theirs, bool has_bias);
-  void linear(const std::string& ours, std::vector<Their> theirs, std::int64_t in, bool has_bias,
-              Rows rows = Rows::same);
+  void linear(const std::string& ours, std::vector<SourceTensor> theirs, std::int64_t in,
+              bool has_bias, RowOrder rows = RowOrder::same);
   std::vector<Tensor> done() && { return std::move(tensors_); }
 
  private:

@@ -14,20 +14,20 @@
 namespace orch::huggingface {
 namespace {
 
-using checkpoint::Dtype;
-using checkpoint::Piece;
+using checkpoint::TensorDtype;
 using checkpoint::TensorEntry;
+using checkpoint::TensorPiece;
 
-struct File {
+struct WeightFile {
   std::string name;
   std::vector<TensorEntry> entries;
   std::vector<const Tensor*> tensors;  // the tensors of the entries, in the same order
 };
 
 // Fills each file up to its limit, with at least one tensor.
-std::vector<File> share_out(const std::vector<Tensor>& tensors, const std::string& prefix,
-                            const ExportOptions& options) {
-  std::vector<File> files(1);
+std::vector<WeightFile> share_out(const std::vector<Tensor>& tensors, const std::string& prefix,
+                                  const ExportOptions& options) {
+  std::vector<WeightFile> files(1);
   for (const auto& tensor : tensors) {
     const auto bytes = static_cast<std::uint64_t>(checkpoint::count(tensor.shape)) *
                        checkpoint::bytes_of(options.dtype);
@@ -55,26 +55,28 @@ std::vector<File> share_out(const std::vector<Tensor>& tensors, const std::strin
 }
 
 Result<std::vector<std::byte>> values_of(const Tensor& tensor, const plan::Model& model,
-                                         const checkpoint::Reader& from, Dtype dtype) {
-  const auto wanted = Piece::whole("weights/" + tensor.ours, Dtype::f32, tensor.shape);
+                                         const checkpoint::CheckpointReader& from,
+                                         TensorDtype dtype) {
+  const auto wanted = TensorPiece::whole("weights/" + tensor.ours, TensorDtype::f32, tensor.shape);
   std::vector<float> values(static_cast<std::size_t>(wanted.end));
   if (auto status = from.read(wanted, std::as_writable_bytes(std::span(values))); !status)
     return status.error();
   values = to_theirs(tensor, model, std::move(values));
   std::vector<std::byte> out(values.size() * checkpoint::bytes_of(dtype));
-  checkpoint::convert(Dtype::f32, std::as_bytes(std::span(values)), dtype, out);
+  checkpoint::convert(TensorDtype::f32, std::as_bytes(std::span(values)), dtype, out);
   constexpr float kLargestHalf = 65504;
   const auto beyond = std::find_if(values.begin(), values.end(),
                                    [](float x) { return std::abs(x) > kLargestHalf; });
-  if (dtype == Dtype::f16 && beyond != values.end())
+  if (dtype == TensorDtype::f16 && beyond != values.end())
     return Error{printable(tensor.ours),
                  "has " + std::to_string(*beyond) + ", and f16 ends at 65504",
                  "use --dtype bf16 or f32"};
   return out;
 }
 
-Status write_file(const File& file, const plan::Model& model, const checkpoint::Reader& from,
-                  const fs::path& folder, Dtype dtype) {
+Status write_file(const WeightFile& file, const plan::Model& model,
+                  const checkpoint::CheckpointReader& from, const fs::path& folder,
+                  TensorDtype dtype) {
   // transformers loads only files with the format entry.
   const auto header = checkpoint::safetensors_header(file.entries, {{"format", "pt"}});
   auto writer =
@@ -89,13 +91,13 @@ Status write_file(const File& file, const plan::Model& model, const checkpoint::
   return writer->finish();
 }
 
-std::uint64_t total_bytes(const std::vector<File>& files) {
+std::uint64_t total_bytes(const std::vector<WeightFile>& files) {
   std::uint64_t total = 0;
   for (const auto& file : files) total += file.entries.back().end;
   return total;
 }
 
-std::string index_json(const std::vector<File>& files) {
+std::string index_json(const std::vector<WeightFile>& files) {
   Json map;
   for (const auto& file : files)
     for (const auto& entry : file.entries) map[entry.name] = file.name;
@@ -104,7 +106,7 @@ std::string index_json(const std::vector<File>& files) {
 }
 
 // Reports weights that are not part of our model, such as a plug-in's own.
-Status check_names(const checkpoint::Reader& from, const std::vector<Tensor>& tensors) {
+Status check_names(const checkpoint::CheckpointReader& from, const std::vector<Tensor>& tensors) {
   for (const auto& there : from.names()) {
     const bool known = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
       return there == "weights/" + tensor.ours;
@@ -117,7 +119,7 @@ Status check_names(const checkpoint::Reader& from, const std::vector<Tensor>& te
 
 }  // namespace
 
-Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& folder,
+Result<Exported> export_model(const checkpoint::CheckpointReader& from, const fs::path& folder,
                               const ExportOptions& options) {
   const auto model = model_of(from.facts());
   if (!model) return model.error();

@@ -94,26 +94,26 @@ plan::Model read_bloom(Config& config) {
   return m;
 }
 
-struct Names {
+struct Gpt2Names {
   bool gpt2;
   const char *norm1, *qkv, *out, *norm2, *up, *down;
 };
-constexpr Names kGpt2Names{true,    ".ln_1",     ".attn.c_attn", ".attn.c_proj",
-                           ".ln_2", ".mlp.c_fc", ".mlp.c_proj"};
-constexpr Names kBloomNames{false,
-                            ".input_layernorm",
-                            ".self_attention.query_key_value",
-                            ".self_attention.dense",
-                            ".post_attention_layernorm",
-                            ".mlp.dense_h_to_4h",
-                            ".mlp.dense_4h_to_h"};
+constexpr Gpt2Names kGpt2Names{true,    ".ln_1",     ".attn.c_attn", ".attn.c_proj",
+                               ".ln_2", ".mlp.c_fc", ".mlp.c_proj"};
+constexpr Gpt2Names kBloomNames{false,
+                                ".input_layernorm",
+                                ".self_attention.query_key_value",
+                                ".self_attention.dense",
+                                ".post_attention_layernorm",
+                                ".mlp.dense_h_to_4h",
+                                ".mlp.dense_4h_to_h"};
 
-void add_layer(TensorList& list, const plan::Model& m, std::int64_t index, const Names& names) {
+void add_layer(TensorList& list, const plan::Model& m, std::int64_t index, const Gpt2Names& names) {
   const auto h = m.hidden;
   const auto a = "layers." + std::to_string(index), b = "h." + std::to_string(index);
   list.norm(a + ".norm1", b + names.norm1, true);
   list.linear(a + ".attention.qkv", {{b + names.qkv, 3 * h}}, h, true,
-              names.gpt2 ? Rows::qkv : Rows::same);  // BLOOM's rows are in our order
+              names.gpt2 ? RowOrder::qkv : RowOrder::same);  // BLOOM's rows are in our order
   list.linear(a + ".attention.out", {{b + names.out, h}}, h, true);
   list.norm(a + ".norm2", b + names.norm2, true);
   list.linear(a + ".mlp.up", {{b + names.up, 4 * h}}, h, true);

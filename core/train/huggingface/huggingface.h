@@ -11,7 +11,7 @@
 namespace orch::huggingface {
 
 struct ExportOptions {
-  checkpoint::Dtype dtype = checkpoint::Dtype::f32;
+  checkpoint::TensorDtype dtype = checkpoint::TensorDtype::f32;
   std::uint64_t file_bytes = 5'000'000'000;  // larger models are split into several files
   std::string architecture;                  // config.json's model_type; empty: the first that fits
 };
@@ -27,7 +27,7 @@ struct Exported {
 // Exports a checkpoint's weights as a folder that transformers' AutoModelForCausalLM loads:
 // config.json and safetensors. The folder must be new or empty; it appears complete or not at all.
 // Holds one tensor in memory at a time.
-Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& folder,
+Result<Exported> export_model(const checkpoint::CheckpointReader& from, const fs::path& folder,
                               const ExportOptions& options = {});
 
 struct Imported {

@@ -19,9 +19,9 @@
 namespace orch::huggingface {
 namespace {
 
-using checkpoint::Dtype;
-using checkpoint::Piece;
-using checkpoint::Saved;
+using checkpoint::SavedState;
+using checkpoint::TensorDtype;
+using checkpoint::TensorPiece;
 using Share = std::vector<const Tensor*>;
 
 // The files that are listed in an index.
@@ -43,9 +43,9 @@ Result<std::set<std::string>> files_of(const fs::path& index) {
 }
 
 // The tensors of a folder of safetensors files, by name without the prefix that most of them have.
-class Source {
+class ImportSource {
  public:
-  static Result<Source> open(const fs::path& folder, const std::string& prefix);
+  static Result<ImportSource> open(const fs::path& folder, const std::string& prefix);
 
   const auto& tensors() const { return found_; }  // by name
   bool has(const std::string& name) const { return found_.contains(name); }
@@ -54,7 +54,7 @@ class Source {
                                   const std::vector<std::int64_t>& shape) const;
 
  private:
-  struct Found {
+  struct FoundTensor {
     fs::path file;
     std::uint64_t data_begin;
     checkpoint::TensorEntry entry;
@@ -62,11 +62,11 @@ class Source {
   Status add(const fs::path& file, const std::string& prefix);
 
   fs::path folder_;
-  std::map<std::string, Found> found_;
+  std::map<std::string, FoundTensor> found_;
 };
 
-Result<Source> Source::open(const fs::path& folder, const std::string& prefix) {
-  Source source;
+Result<ImportSource> ImportSource::open(const fs::path& folder, const std::string& prefix) {
+  ImportSource source;
   source.folder_ = folder;
   const auto index = folder / "model.safetensors.index.json";
   if (is_there(index)) {
@@ -84,21 +84,21 @@ Result<Source> Source::open(const fs::path& folder, const std::string& prefix) {
   return source;
 }
 
-Status Source::add(const fs::path& file, const std::string& prefix) {
+Status ImportSource::add(const fs::path& file, const std::string& prefix) {
   auto header = checkpoint::read_safetensors_header(file);
   if (!header) return header.error();
   for (auto& entry : header->tensors) {
     const auto name =
         entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
-    if (!found_.emplace(name, Found{file, header->data_begin, std::move(entry)}).second)
+    if (!found_.emplace(name, FoundTensor{file, header->data_begin, std::move(entry)}).second)
       return Error{printable(file.string()), printable(name) + " is there twice",
                    "download it again"};
   }
   return {};
 }
 
-Result<std::vector<float>> Source::read(const std::string& name,
-                                        const std::vector<std::int64_t>& shape) const {
+Result<std::vector<float>> ImportSource::read(const std::string& name,
+                                              const std::vector<std::int64_t>& shape) const {
   const auto bad = [&](std::string fact) {
     return Error{printable(folder_.string()), name + ": " + fact, "check config.json"};
   };
@@ -117,7 +117,7 @@ Result<std::vector<float>> Source::read(const std::string& name,
   if (auto status = file->read(at->second.data_begin + entry.begin, stored); !status)
     return status.error();
   std::vector<float> values(static_cast<std::size_t>(checkpoint::count(shape)));
-  checkpoint::convert(*dtype, stored, Dtype::f32, std::as_writable_bytes(std::span(values)));
+  checkpoint::convert(*dtype, stored, TensorDtype::f32, std::as_writable_bytes(std::span(values)));
   return values;
 }
 
@@ -146,12 +146,13 @@ bool is_mask(const std::string& name) {
          name.ends_with(".rotary_emb.inv_freq");
 }
 
-Status check_names(const Source& source, const std::vector<Tensor>& tensors, const fs::path& from) {
+Status check_names(const ImportSource& source, const std::vector<Tensor>& tensors,
+                   const fs::path& from) {
   for (const auto& found : source.tensors()) {
     const auto& name = found.first;
     const bool known = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
       return std::any_of(tensor.theirs.begin(), tensor.theirs.end(),
-                         [&](const Their& their) { return their.name == name; });
+                         [&](const SourceTensor& their) { return their.name == name; });
     });
     if (!known && !is_mask(name) && name != kHead)
       return Error{printable(from.string()), printable(name) + ": our model has no such tensor",
@@ -161,7 +162,7 @@ Status check_names(const Source& source, const std::vector<Tensor>& tensors, con
 }
 
 // The head of a tied model must be equal to the word embedding.
-Status check_head(const Source& source, const plan::Model& model, const Tensor& embedding,
+Status check_head(const ImportSource& source, const plan::Model& model, const Tensor& embedding,
                   const fs::path& from) {
   if (!model.tied || !source.has(kHead)) return {};
   const auto head = source.read(kHead, {model.vocab, model.hidden});
@@ -173,8 +174,9 @@ Status check_head(const Source& source, const plan::Model& model, const Tensor& 
                "tie_word_embeddings in config.json says that it is"};
 }
 
-Result<Saved> read_share(const Source& source, const plan::Model& model, const Share& share) {
-  Saved saved;
+Result<SavedState> read_share(const ImportSource& source, const plan::Model& model,
+                              const Share& share) {
+  SavedState saved;
   for (const auto* tensor : share) {
     std::vector<float> theirs;
     for (const auto& their : tensor->theirs) {
@@ -184,15 +186,16 @@ Result<Saved> read_share(const Source& source, const plan::Model& model, const S
     }
     const auto ours = to_ours(*tensor, model, std::move(theirs));
     const auto bytes = std::as_bytes(std::span(ours));
-    saved.pieces.push_back({Piece::whole("weights/" + tensor->ours, Dtype::f32, tensor->shape),
-                            {bytes.begin(), bytes.end()}});
+    saved.pieces.push_back(
+        {TensorPiece::whole("weights/" + tensor->ours, TensorDtype::f32, tensor->shape),
+         {bytes.begin(), bytes.end()}});
   }
   return saved;
 }
 
-Status write_shares(const Source& source, const plan::Model& model,
+Status write_shares(const ImportSource& source, const plan::Model& model,
                     const std::vector<Share>& shares, const fs::path& folder) {
-  checkpoint::Facts facts;
+  checkpoint::CheckpointFacts facts;
   facts.ranks = static_cast<int>(shares.size());
   facts.texts = {
       {"family", model.family}, {"model", plan::model_json(model)}, {"origin", "import"}};
@@ -217,7 +220,7 @@ Result<Imported> import_model(const fs::path& from, const fs::path& folder,
   const auto described = parse_config(*text, (from / "config.json").string());
   if (!described) return described.error();
   const auto& [model, architecture] = *described;
-  const auto source = Source::open(from, architecture->prefix);
+  const auto source = ImportSource::open(from, architecture->prefix);
   if (!source) return source.error();
   const auto tensors = architecture->tensors(model);
   if (auto status = check_names(*source, tensors, from); !status) return status.error();

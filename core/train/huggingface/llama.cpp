@@ -137,7 +137,7 @@ void add_layer(TensorList& list, const plan::Model& m, std::int64_t index) {
   const auto self = b + ".self_attn.";
   list.linear(a + ".attention.qkv",
               {{self + "q_proj", q}, {self + "k_proj", kv}, {self + "v_proj", kv}}, h, m.qkv_bias,
-              Rows::qkv);
+              RowOrder::qkv);
   if (m.qk_norm) {
     list.add(a + ".attention.q_norm.weight", self + "q_norm.weight", {m.head_dim});
     list.add(a + ".attention.k_norm.weight", self + "k_norm.weight", {m.head_dim});
@@ -146,7 +146,7 @@ void add_layer(TensorList& list, const plan::Model& m, std::int64_t index) {
   list.norm(a + ".norm2", b + ".post_attention_layernorm", false);
   list.linear(a + ".mlp.up",
               {{b + ".mlp.gate_proj", m.ffn_hidden}, {b + ".mlp.up_proj", m.ffn_hidden}}, h, false,
-              Rows::pairs);
+              RowOrder::pairs);
   list.linear(a + ".mlp.down", {{b + ".mlp.down_proj", h}}, m.ffn_hidden, false);
 }
 

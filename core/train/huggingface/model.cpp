@@ -11,9 +11,9 @@
 namespace orch::huggingface {
 namespace {
 
-const char* torch_name(checkpoint::Dtype dtype) {
-  if (dtype == checkpoint::Dtype::bf16) return "bfloat16";
-  return dtype == checkpoint::Dtype::f16 ? "float16" : "float32";
+const char* torch_name(checkpoint::TensorDtype dtype) {
+  if (dtype == checkpoint::TensorDtype::bf16) return "bfloat16";
+  return dtype == checkpoint::TensorDtype::f16 ? "float16" : "float32";
 }
 
 constexpr std::array kArchitectures{&kGpt2, &kBloom, &kLlama, &kMistral, &kQwen2, &kQwen3};
@@ -37,7 +37,7 @@ std::vector<std::string> type_names() {
 
 }  // namespace
 
-Result<plan::Model> model_of(const checkpoint::Facts& facts) {
+Result<plan::Model> model_of(const checkpoint::CheckpointFacts& facts) {
   const auto found = facts.texts.find("model");
   auto model = found == facts.texts.end() ? Result<plan::Model>(Error{})
                                           : plan::parse_model(found->second, "checkpoint: model");
@@ -47,7 +47,7 @@ Result<plan::Model> model_of(const checkpoint::Facts& facts) {
 }
 
 std::string config_json(const plan::Model& model, const Architecture& architecture,
-                        checkpoint::Dtype dtype) {
+                        checkpoint::TensorDtype dtype) {
   Json json{{"architectures", {architecture.class_name}}, {"model_type", architecture.model_type}};
   json.update(architecture.config(model));
   json["use_cache"] = true;
@@ -55,7 +55,7 @@ std::string config_json(const plan::Model& model, const Architecture& architectu
   return json.dump(2) + "\n";
 }
 
-Result<Described> parse_config(const std::string& text, const std::string& place) {
+Result<DescribedModel> parse_config(const std::string& text, const std::string& place) {
   const auto json = parse_json<Json>(text);
   if (!json.is_object()) return Error{printable(place), "is not a JSON object", "check the folder"};
   Config config{json, printable(place)};
@@ -70,7 +70,7 @@ Result<Described> parse_config(const std::string& text, const std::string& place
   if (config.errors.empty()) check_model(model, reasons);
   for (const auto& reason : reasons) config.refuse(reason.place + ": " + reason.fact);
   if (!config.errors.empty()) return config.errors;
-  return Described{model, architecture};
+  return DescribedModel{model, architecture};
 }
 
 Result<const Architecture*> choose(const plan::Model& model, const std::string& model_type) {

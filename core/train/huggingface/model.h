@@ -9,17 +9,17 @@
 namespace orch::huggingface {
 
 // The model in a checkpoint's facts.
-Result<plan::Model> model_of(const checkpoint::Facts& facts);
+Result<plan::Model> model_of(const checkpoint::CheckpointFacts& facts);
 
 // Writes and reads config.json. Reading refuses what our models do not compute, with all reasons.
 std::string config_json(const plan::Model& model, const Architecture& architecture,
-                        checkpoint::Dtype dtype);
+                        checkpoint::TensorDtype dtype);
 
-struct Described {
+struct DescribedModel {
   plan::Model model;
   const Architecture* architecture;
 };
-Result<Described> parse_config(const std::string& text, const std::string& place);
+Result<DescribedModel> parse_config(const std::string& text, const std::string& place);
 
 // The architecture of this model_type; without a name, the first that computes the same as the
 // model.

@@ -21,14 +21,14 @@ std::vector<float> transpose(const std::vector<float>& from, std::int64_t rows,
 }
 
 // The permutation of blocks of rows: our block for the n-th of the other side.
-struct Order {
+struct TensorOrder {
   std::int64_t block = 1;  // rows per block
   std::vector<std::int64_t> ours;
 };
 
-Order order_of(const Tensor& tensor, const plan::Model& model) {
-  Order order;
-  if (tensor.rows == Rows::pairs) {
+TensorOrder order_of(const Tensor& tensor, const plan::Model& model) {
+  TensorOrder order;
+  if (tensor.rows == RowOrder::pairs) {
     for (std::int64_t half = 0; half < 2; ++half)
       for (std::int64_t i = half; i < tensor.shape[0]; i += 2) order.ours.push_back(i);
     return order;
@@ -43,17 +43,17 @@ Order order_of(const Tensor& tensor, const plan::Model& model) {
   return order;
 }
 
-enum class Way { to_theirs, to_ours };
+enum class CopyDirection { to_theirs, to_ours };
 
 std::vector<float> reorder(std::vector<float> from, const Tensor& tensor, const plan::Model& model,
-                           Way way) {
-  if (tensor.rows == Rows::same) return from;
+                           CopyDirection way) {
+  if (tensor.rows == RowOrder::same) return from;
   const auto order = order_of(tensor, model);
   std::vector<float> to(from.size());
   const auto block = order.block * tensor.width();
   for (std::size_t i = 0; i < order.ours.size(); ++i) {
     const auto ours = order.ours[i] * block, theirs = static_cast<std::int64_t>(i) * block;
-    const bool out = way == Way::to_theirs;
+    const bool out = way == CopyDirection::to_theirs;
     std::copy_n(from.begin() + (out ? ours : theirs), block, to.begin() + (out ? theirs : ours));
   }
   return to;
@@ -61,7 +61,7 @@ std::vector<float> reorder(std::vector<float> from, const Tensor& tensor, const 
 
 }  // namespace
 
-std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their) {
+std::vector<std::int64_t> their_shape(const Tensor& tensor, const SourceTensor& their) {
   auto shape = tensor.shape;
   shape[0] = their.rows;
   if (tensor.transposed) std::swap(shape[0], shape[1]);
@@ -70,14 +70,14 @@ std::vector<std::int64_t> their_shape(const Tensor& tensor, const Their& their) 
 
 std::vector<float> to_theirs(const Tensor& tensor, const plan::Model& model,
                              std::vector<float> ours) {
-  ours = reorder(std::move(ours), tensor, model, Way::to_theirs);
+  ours = reorder(std::move(ours), tensor, model, CopyDirection::to_theirs);
   return tensor.transposed ? transpose(ours, tensor.shape[0], tensor.shape[1]) : ours;
 }
 
 std::vector<float> to_ours(const Tensor& tensor, const plan::Model& model,
                            std::vector<float> theirs) {
   if (tensor.transposed) theirs = transpose(theirs, tensor.shape[1], tensor.shape[0]);
-  return reorder(std::move(theirs), tensor, model, Way::to_ours);
+  return reorder(std::move(theirs), tensor, model, CopyDirection::to_ours);
 }
 
 void TensorList::add(const std::string& ours, const std::string& theirs,
@@ -91,8 +91,8 @@ void TensorList::norm(const std::string& ours, const std::string& theirs, bool h
   if (has_bias) add(ours + ".bias", theirs + ".bias", {hidden_});
 }
 
-void TensorList::linear(const std::string& ours, std::vector<Their> theirs, std::int64_t in,
-                        bool has_bias, Rows rows) {
+void TensorList::linear(const std::string& ours, std::vector<SourceTensor> theirs, std::int64_t in,
+                        bool has_bias, RowOrder rows) {
   std::int64_t out = 0;
   for (const auto& their : theirs) out += their.rows;
   const auto named = [&](const char* what) {

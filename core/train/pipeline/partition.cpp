@@ -5,12 +5,12 @@
 
 namespace orch::pipeline {
 
-std::int64_t Partition::items_on(std::int64_t stage) const {
+std::int64_t StagePartition::items_on(std::int64_t stage) const {
   if (balanced) return items() / stages + (stage < items() % stages ? 1 : 0);
   return std::clamp<std::int64_t>(items() - stage * portion(), 0, portion());
 }
 
-std::int64_t Partition::layers_on(std::int64_t stage) const {
+std::int64_t StagePartition::layers_on(std::int64_t stage) const {
   if (!listed.empty())
     return stage < static_cast<std::int64_t>(listed.size())
                ? listed[static_cast<std::size_t>(stage)]
@@ -20,11 +20,11 @@ std::int64_t Partition::layers_on(std::int64_t stage) const {
   return std::max<std::int64_t>(items_on(stage) - ends, 0);
 }
 
-std::int64_t Partition::largest() const {
+std::int64_t StagePartition::largest() const {
   return listed.empty() ? portion() : *std::max_element(listed.begin(), listed.end());
 }
 
-double Partition::loss() const {
+double StagePartition::loss() const {
   return static_cast<double>(largest() * stages) / static_cast<double>(items()) - 1;
 }
 
@@ -40,7 +40,7 @@ std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages
   return dealt;
 }
 
-std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks) {
+std::vector<std::int64_t> uneven_chunks(const StagePartition& partition, std::int64_t chunks) {
   const std::int64_t stages = partition.stages, places = stages * chunks, items = partition.items();
   std::vector<std::int64_t> layers(static_cast<std::size_t>(places), items / places);
   // One more to each stage in turn; the last two go to those of the embedding and of the head.

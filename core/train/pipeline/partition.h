@@ -11,7 +11,7 @@ namespace orch::pipeline {
 // equal: 78 layers on 12 stages are seven on six and six on six. Otherwise each stage takes an
 // equal portion, rounded up, until none is left, as DeepSpeed did before 0.12.5: seven on each and
 // one on the last. Or as listed.
-struct Partition {
+struct StagePartition {
   std::int64_t layers = 0;
   std::int64_t stages = 1;
   bool count_embeddings = false;
@@ -37,7 +37,7 @@ std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages
 // one, stages too, and the first chunk, which has the embedding, and the last one, which has the
 // head, are among the smaller ones. Counted embeddings take a layer's place there. Megatron Core
 // accepts such a layout as a list.
-std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks);
+std::vector<std::int64_t> uneven_chunks(const StagePartition& partition, std::int64_t chunks);
 
 // "7,7,6"; empty if the text is not such a list.
 std::vector<std::int64_t> parse_layers(std::string_view text);

@@ -7,11 +7,11 @@ namespace {
 
 // Micro-batches go through the chunks in groups: as many in each as there are stages, or a few more
 // if the number is not divisible. With a smaller last group some stages would wait for others.
-std::int64_t group_count(const Shape& shape) {
+std::int64_t group_count(const PipelineShape& shape) {
   return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
 }
 
-std::vector<std::int64_t> groups_of(const Shape& shape) {
+std::vector<std::int64_t> groups_of(const PipelineShape& shape) {
   const auto count = group_count(shape);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
   for (std::int64_t i = 0; i < shape.micro_batches % count; ++i)
@@ -19,7 +19,7 @@ std::vector<std::int64_t> groups_of(const Shape& shape) {
   return sizes;
 }
 
-std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
+std::int64_t warm_up(const PipelineShape& shape, std::int64_t stage) {
   const auto behind = shape.stages - stage - 1;
   if (shape.chunks == 1) return std::min(behind, shape.micro_batches);
   const auto groups = group_count(shape);
@@ -31,9 +31,9 @@ std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
 // backward pass if a gradient has arrived, else a forward pass if 1F1B would be as far ahead, else
 // a delayed weight-gradient pass; the latter come first if as many are delayed as there are stages.
 // Fewer would leave stages idle, more would only use memory.
-class Filling {
+class BubbleFilling {
  public:
-  explicit Filling(const Shape& shape)
+  explicit BubbleFilling(const PipelineShape& shape)
       : shape_(shape), stages_(static_cast<std::size_t>(shape.stages)) {}
 
   std::vector<Task> play(std::int64_t wanted) {
@@ -63,37 +63,37 @@ class Filling {
     const auto room = static_cast<std::int64_t>(stages_.size() - p);
     const bool waits = stage.backwards - stage.weights >= shape_.stages;
     if (stage.backwards < returned)
-      stage.tasks.push_back({Pass::backward, 0, stage.backwards++});
+      stage.tasks.push_back({PipelinePass::backward, 0, stage.backwards++});
     else if (!waits && stage.forwards < given && stage.forwards - stage.backwards < room)
-      stage.tasks.push_back({Pass::forward, 0, stage.forwards++});
+      stage.tasks.push_back({PipelinePass::forward, 0, stage.forwards++});
     else if (stage.weights < stage.backwards)
-      stage.tasks.push_back({Pass::weights, 0, stage.weights++});
+      stage.tasks.push_back({PipelinePass::weights, 0, stage.weights++});
   }
 
-  Shape shape_;
+  PipelineShape shape_;
   std::vector<Stage> stages_;
 };
 
 }  // namespace
 
 // A group goes through chunk 0, then through chunk 1, …
-std::vector<Task> forwards(const Shape& shape) {
+std::vector<Task> forwards(const PipelineShape& shape) {
   std::vector<Task> order;
   std::int64_t first = 0;
   for (const auto size : groups_of(shape)) {
     for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk)
       for (auto micro = first; micro < first + size; ++micro)
-        order.push_back({Pass::forward, chunk, micro});
+        order.push_back({PipelinePass::forward, chunk, micro});
     first += size;
   }
   return order;
 }
 
-std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
-  if (shape.filled) return Filling(shape).play(stage);
+std::vector<Task> tasks(const PipelineShape& shape, std::int64_t stage) {
+  if (shape.filled) return BubbleFilling(shape).play(stage);
   const auto order = forwards(shape);
   const auto backward = [&](std::size_t i) {
-    return Task{Pass::backward, shape.chunks - 1 - order[i].chunk, order[i].micro_batch};
+    return Task{PipelinePass::backward, shape.chunks - 1 - order[i].chunk, order[i].micro_batch};
   };
   const auto ahead = static_cast<std::size_t>(warm_up(shape, stage));
   std::vector<Task> list(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(ahead));
@@ -105,18 +105,18 @@ std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
   return list;
 }
 
-std::int64_t in_flight(const Shape& shape, std::int64_t stage) {
+std::int64_t in_flight(const PipelineShape& shape, std::int64_t stage) {
   // One more than the warm-up, unless that was all of them; the list of tasks is not needed.
   // Pipelines with filled bubbles hold as much as 1F1B.
   return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
 }
 
-std::int64_t put_off(const Shape& shape, std::int64_t stage) {
+std::int64_t put_off(const PipelineShape& shape, std::int64_t stage) {
   std::int64_t waiting = 0, most = 0;
   if (!shape.filled) return most;
   for (const auto& task : tasks(shape, stage)) {
-    if (task.pass == Pass::backward) most = std::max(most, ++waiting);
-    if (task.pass == Pass::weights) --waiting;
+    if (task.pass == PipelinePass::backward) most = std::max(most, ++waiting);
+    if (task.pass == PipelinePass::weights) --waiting;
   }
   return most;
 }

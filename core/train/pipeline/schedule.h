@@ -6,10 +6,10 @@
 namespace orch::pipeline {
 
 // The passes of a micro-batch through one of a stage's chunks.
-enum class Pass { forward, backward, weights };  // weights: their gradients, if delayed
+enum class PipelinePass { forward, backward, weights };  // weights: their gradients, if delayed
 
 struct Task {
-  Pass pass = Pass::forward;
+  PipelinePass pass = PipelinePass::forward;
   std::int64_t chunk = 0;
   std::int64_t micro_batch = 0;
 
@@ -18,7 +18,7 @@ struct Task {
 
 // The shape of a pipeline. Stage p has the virtual stages p, p + stages, p + 2 stages, …, one per
 // chunk.
-struct Shape {
+struct PipelineShape {
   std::int64_t stages = 1;
   std::int64_t chunks = 1;         // more than one: interleaved
   std::int64_t micro_batches = 1;  // any number
@@ -29,17 +29,17 @@ struct Shape {
 // interleaved (Narayanan et al. 2021), or with split backward passes, whose weight gradients wait
 // until nothing else can be done (Qi et al. 2023, ZB-H1). Every stage sends in the order in which
 // its neighbour receives, in both directions.
-std::vector<Task> tasks(const Shape& shape, std::int64_t stage);
+std::vector<Task> tasks(const PipelineShape& shape, std::int64_t stage);
 
 // Forward passes in the order of tasks(), without backward passes: for evaluation.
-std::vector<Task> forwards(const Shape& shape);
+std::vector<Task> forwards(const PipelineShape& shape);
 
 // The largest number of forward passes, over all chunks of a stage, that wait for their backward
 // pass.
-std::int64_t in_flight(const Shape& shape, std::int64_t stage);
+std::int64_t in_flight(const PipelineShape& shape, std::int64_t stage);
 
 // The largest number of delayed weight gradients, if they fill bubbles: at most the number of
 // stages.
-std::int64_t put_off(const Shape& shape, std::int64_t stage);
+std::int64_t put_off(const PipelineShape& shape, std::int64_t stage);
 
 }  // namespace orch::pipeline

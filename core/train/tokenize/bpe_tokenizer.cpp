@@ -20,7 +20,7 @@ constexpr std::string_view kEnds[] = {"<|endoftext|>", "<|end_of_text|>", "</s>"
 // Finds the first of several strings in a text.
 class AddedTokens {
  public:
-  struct Found {
+  struct FoundToken {
     std::size_t begin = 0;
     std::size_t end = 0;
     std::int32_t token = 0;
@@ -36,7 +36,7 @@ class AddedTokens {
   }
 
   // The leftmost match, and of those the longest.
-  std::optional<Found> find(std::string_view text) const {
+  std::optional<FoundToken> find(std::string_view text) const {
     // Nearly always all begin with '<', which allows a fast search.
     const auto candidate = [&](std::size_t from) {
       return firsts_.size() == 1 ? text.find(firsts_.front(), from)
@@ -44,7 +44,7 @@ class AddedTokens {
     };
     for (auto at = candidate(0); at != std::string_view::npos; at = candidate(at + 1))
       for (const auto& [added, token] : by_first_[static_cast<unsigned char>(text[at])])
-        if (text.substr(at).starts_with(added)) return Found{at, at + added.size(), token};
+        if (text.substr(at).starts_with(added)) return FoundToken{at, at + added.size(), token};
     return std::nullopt;
   }
 
@@ -55,7 +55,7 @@ class AddedTokens {
 
 class BpeTokenizer : public Tokenizer {
  public:
-  explicit BpeTokenizer(Parts parts) : bpe_(std::move(parts.model)), parts_(std::move(parts)) {
+  explicit BpeTokenizer(TextParts parts) : bpe_(std::move(parts.model)), parts_(std::move(parts)) {
     for (const auto& [token, text] : parts_.texts)
       vocab_size_ = std::max<std::int64_t>(vocab_size_, token + 1);
     texts_.resize(static_cast<std::size_t>(vocab_size_));
@@ -145,7 +145,7 @@ class BpeTokenizer : public Tokenizer {
   }
 
   Bpe bpe_;
-  Parts parts_;
+  TextParts parts_;
   AddedTokens added_;
   std::vector<std::string> texts_;  // by token
   std::int64_t vocab_size_ = 0;
@@ -155,7 +155,7 @@ class BpeTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_bpe_tokenizer(Parts parts) {
+std::unique_ptr<Tokenizer> make_bpe_tokenizer(TextParts parts) {
   return std::make_unique<BpeTokenizer>(std::move(parts));
 }
 

@@ -15,7 +15,7 @@
 namespace orch::tokenize {
 
 // One step of cutting text into words; tokens are merged only within words.
-struct Cut {
+struct SplitStep {
   std::optional<Regex> pattern = {};  // none: no cut
   bool keep_matches = true;
   bool keep_between = true;       // keep the text between matches
@@ -23,9 +23,9 @@ struct Cut {
 };
 
 // The content of a tokenizer.json.
-struct Parts {
+struct TextParts {
   BpeModel model;
-  std::vector<Cut> cuts;  // applied in order, each to every piece of the previous one
+  std::vector<SplitStep> cuts;  // applied in order, each to every piece of the previous one
   bool nfc = false;
   std::unordered_map<std::string, std::int32_t> names;  // as the file writes them
   std::unordered_map<std::int32_t, std::string> texts;  // the bytes of each token
@@ -33,6 +33,6 @@ struct Parts {
   std::vector<std::pair<std::string, std::int32_t>> added;
 };
 
-std::unique_ptr<Tokenizer> make_bpe_tokenizer(Parts parts);
+std::unique_ptr<Tokenizer> make_bpe_tokenizer(TextParts parts);
 
 }  // namespace orch::tokenize

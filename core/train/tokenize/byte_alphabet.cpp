@@ -11,11 +11,11 @@ constexpr bool is_seen(unsigned byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-struct Alphabet {
+struct ByteAlphabet {
   std::array<char32_t, 256> of_byte{};
   std::array<int, 512> of_character{};  // -1: no byte
 
-  constexpr Alphabet() {
+  constexpr ByteAlphabet() {
     of_character.fill(-1);
     char32_t next = 256;
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -25,7 +25,7 @@ struct Alphabet {
   }
 };
 
-constexpr Alphabet kAlphabet;
+constexpr ByteAlphabet kAlphabet;
 
 }  // namespace
 

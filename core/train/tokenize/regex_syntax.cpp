@@ -128,9 +128,9 @@ Result<Regex> compile(std::string_view oniguruma) {
   return Error{"regular expression " + printable(oniguruma), regex.error().front().fact, ""};
 }
 
-std::optional<Match> find(const Regex& regex, std::string_view text, std::size_t from) {
+std::optional<RegexMatch> find(const Regex& regex, std::string_view text, std::size_t from) {
   while (from < text.size() && regex.search(text, from)) {
-    const Match match{regex.match_begin(), regex.match_end()};
+    const RegexMatch match{regex.match_begin(), regex.match_end()};
     if (match.end > match.begin) return match;
     from = match.end + 1;  // after an empty match, continue with the next character
     while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0) == 0x80) ++from;

@@ -17,13 +17,13 @@ Result<std::string> to_pcre(std::string_view pattern);
 // Compiled for UTF-8; ^ and $ match at the ends of lines, as always in Oniguruma.
 Result<Regex> compile(std::string_view oniguruma);
 
-struct Match {
+struct RegexMatch {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
 // The first match at or after `from` with at least one character. The text must be UTF-8. Throws
 // std::runtime_error if matching takes too much memory.
-std::optional<Match> find(const Regex& regex, std::string_view text, std::size_t from);
+std::optional<RegexMatch> find(const Regex& regex, std::string_view text, std::size_t from);
 
 }  // namespace orch::tokenize

@@ -11,56 +11,57 @@
 namespace orch::tokenize {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 // The cut of ByteLevel (GPT-2).
 constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 // A problem of a file, thrown while it is read.
-struct Bad {
+struct TokenizerError {
   std::string where;
   std::string fact;
 };
 
 [[noreturn]] void unsupported(const std::string& where, const std::string& what) {
-  throw Bad{where, what + " is not supported"};
+  throw TokenizerError{where, what + " is not supported"};
 }
 
-const Json& part(const Json& of, const char* name, const std::string& where) {
-  if (!of.is_object() || !of.contains(name)) throw Bad{where, fmt::format("has no {}", name)};
+const SortedJson& part(const SortedJson& of, const char* name, const std::string& where) {
+  if (!of.is_object() || !of.contains(name))
+    throw TokenizerError{where, fmt::format("has no {}", name)};
   return of[name];
 }
 
-std::string type_of(const Json& of, const std::string& where) {
+std::string type_of(const SortedJson& of, const std::string& where) {
   const auto& type = part(of, "type", where);
-  if (!type.is_string()) throw Bad{where, "its type is not a string"};
+  if (!type.is_string()) throw TokenizerError{where, "its type is not a string"};
   return type.get<std::string>();
 }
 
-bool flag(const Json& of, const char* name, bool otherwise) {
+bool flag(const SortedJson& of, const char* name, bool otherwise) {
   return of.contains(name) && of[name].is_boolean() ? of[name].get<bool>() : otherwise;
 }
 
-bool is_empty(const Json& of, const char* name) {
+bool is_empty(const SortedJson& of, const char* name) {
   return !of.contains(name) || of[name].is_null() || of[name] == "" || of[name] == 0.0;
 }
 
 Regex must(Result<Regex> regex, const std::string& where) {
   if (regex) return std::move(*regex);
   const auto& error = regex.error().front();
-  throw Bad{where, (error.place.empty() ? "" : error.place + ": ") + error.fact};
+  throw TokenizerError{where, (error.place.empty() ? "" : error.place + ": ") + error.fact};
 }
 
-std::int32_t id_of(const Json& id, const std::string& where) {
+std::int32_t id_of(const SortedJson& id, const std::string& where) {
   if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() > 1 << 30)
-    throw Bad{where, "a token id is not an integer from 0 to 2^30"};
+    throw TokenizerError{where, "a token id is not an integer from 0 to 2^30"};
   return id.get<std::int32_t>();
 }
 
-void read_vocab(const Json& model, Parts& to) {
+void read_vocab(const SortedJson& model, TextParts& to) {
   const auto& vocab = part(model, "vocab", "model");
-  if (!vocab.is_object()) throw Bad{"model.vocab", "is not a table of tokens"};
+  if (!vocab.is_object()) throw TokenizerError{"model.vocab", "is not a table of tokens"};
   for (const auto& [text, id] : vocab.items()) {
     const auto token = id_of(id, "model.vocab");
     to.names[text] = token;
@@ -71,11 +72,12 @@ void read_vocab(const Json& model, Parts& to) {
   }
   for (int byte = 0; byte < 256; ++byte)
     if (const std::string one(1, static_cast<char>(byte)); !to.model.vocab.contains(one))
-      throw Bad{"model.vocab", fmt::format("lacks {} for the byte {:#04x}: not a byte-level BPE",
-                                           to_byte_alphabet(one), byte)};
+      throw TokenizerError{"model.vocab",
+                           fmt::format("lacks {} for the byte {:#04x}: not a byte-level BPE",
+                                       to_byte_alphabet(one), byte)};
 }
 
-std::pair<std::string, std::string> pair_of(const Json& merge, const std::string& where) {
+std::pair<std::string, std::string> pair_of(const SortedJson& merge, const std::string& where) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
     return {merge[0], merge[1]};
   if (merge.is_string()) {
@@ -84,12 +86,12 @@ std::pair<std::string, std::string> pair_of(const Json& merge, const std::string
     if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
       return {text.substr(0, space), text.substr(space + 1)};
   }
-  throw Bad{where, "is not a pair of tokens"};
+  throw TokenizerError{where, "is not a pair of tokens"};
 }
 
-void read_merges(const Json& model, Parts& to) {
+void read_merges(const SortedJson& model, TextParts& to) {
   const auto& merges = part(model, "merges", "model");
-  if (!merges.is_array()) throw Bad{"model.merges", "is not a list"};
+  if (!merges.is_array()) throw TokenizerError{"model.merges", "is not a list"};
   to.model.merges = PairTable(merges.size());
   std::uint32_t rank = 0;
   for (const auto& merge : merges) {
@@ -98,7 +100,7 @@ void read_merges(const Json& model, Parts& to) {
     const auto token = [&](const std::string& text) {
       const auto found = to.names.find(text);
       if (found == to.names.end())
-        throw Bad{where, fmt::format("'{}' is not in the vocabulary", printable(text))};
+        throw TokenizerError{where, fmt::format("'{}' is not in the vocabulary", printable(text))};
       return found->second;
     };
     // Separate statements: the order of evaluation of arguments is unspecified, and the first
@@ -110,7 +112,7 @@ void read_merges(const Json& model, Parts& to) {
   }
 }
 
-void read_model(const Json& file, Parts& to) {
+void read_model(const SortedJson& file, TextParts& to) {
   const auto& model = part(file, "model", "the file");
   // Old files omit the type.
   if (const auto type = model.contains("type") ? type_of(model, "model") : "BPE"; type != "BPE")
@@ -123,16 +125,16 @@ void read_model(const Json& file, Parts& to) {
   read_merges(model, to);
 }
 
-Cut byte_level(const Json& step, const std::string& where) {
-  Cut cut;
+SplitStep byte_level(const SortedJson& step, const std::string& where) {
+  SplitStep cut;
   cut.add_prefix_space = flag(step, "add_prefix_space", true);
   if (flag(step, "use_regex", true)) cut.pattern = must(compile(kByteLevelPattern), where);
   return cut;
 }
 
-Cut split(const Json& step, const std::string& where) {
+SplitStep split(const SortedJson& step, const std::string& where) {
   const auto& pattern = part(step, "pattern", where);
-  Cut cut;
+  SplitStep cut;
   if (pattern.contains("Regex") && pattern["Regex"].is_string())
     cut.pattern = must(compile(pattern["Regex"].get<std::string>()), where);
   else if (pattern.contains("String") && pattern["String"].is_string())
@@ -140,7 +142,7 @@ Cut split(const Json& step, const std::string& where) {
         Regex::compile(pattern["String"].get<std::string>(), {.unicode = true, .literal = true}),
         where);
   else
-    throw Bad{where, "its pattern is neither Regex nor String"};
+    throw TokenizerError{where, "its pattern is neither Regex nor String"};
   const auto& behavior = part(step, "behavior", where);
   const bool invert = flag(step, "invert", false);
   if (behavior == "Removed") {
@@ -152,15 +154,16 @@ Cut split(const Json& step, const std::string& where) {
   return cut;
 }
 
-Cut digits(const Json& step, const std::string& where) {
-  Cut cut;
+SplitStep digits(const SortedJson& step, const std::string& where) {
+  SplitStep cut;
   const bool each = flag(step, "individual_digits", false);
   cut.pattern = must(compile(each ? R"(\p{N})" : R"(\p{N}+)"), where);
   return cut;
 }
 
 // Returns true if the following steps work on bytes.
-bool read_pre_tokenizer(const Json& step, const std::string& where, std::vector<Cut>& to) {
+bool read_pre_tokenizer(const SortedJson& step, const std::string& where,
+                        std::vector<SplitStep>& to) {
   const auto type = type_of(step, where);
   if (type == "Sequence") {
     bool bytes = false;
@@ -184,7 +187,7 @@ bool read_pre_tokenizer(const Json& step, const std::string& where, std::vector<
   return false;
 }
 
-void read_normalizer(const Json& step, const std::string& where, Parts& to) {
+void read_normalizer(const SortedJson& step, const std::string& where, TextParts& to) {
   const auto type = type_of(step, where);
   if (type == "Sequence")
     for (const auto& inner : part(step, "normalizers", where)) read_normalizer(inner, where, to);
@@ -194,11 +197,11 @@ void read_normalizer(const Json& step, const std::string& where, Parts& to) {
     unsupported(where, "type " + type);
 }
 
-void read_added(const Json& file, Parts& to) {
+void read_added(const SortedJson& file, TextParts& to) {
   if (!file.contains("added_tokens")) return;
   for (const auto& token : file["added_tokens"]) {
     const auto& content = part(token, "content", "added_tokens");
-    if (!content.is_string()) throw Bad{"added_tokens", "the content is not a string"};
+    if (!content.is_string()) throw TokenizerError{"added_tokens", "the content is not a string"};
     const auto text = content.get<std::string>();
     const auto where = "added token '" + printable(text) + "'";
     for (const auto* name : {"single_word", "lstrip", "rstrip"})
@@ -210,14 +213,15 @@ void read_added(const Json& file, Parts& to) {
   }
 }
 
-Parts read(const Json& file) {
-  Parts parts;
+TextParts read(const SortedJson& file) {
+  TextParts parts;
   read_model(file, parts);
   const auto given = [&](const char* name) { return file.contains(name) && !file[name].is_null(); };
   if (given("normalizer")) read_normalizer(file["normalizer"], "normalizer", parts);
   if (!given("pre_tokenizer") ||
       !read_pre_tokenizer(file["pre_tokenizer"], "pre_tokenizer", parts.cuts))
-    throw Bad{"pre_tokenizer", "does not end with ByteLevel: only byte-level BPE is supported"};
+    throw TokenizerError{"pre_tokenizer",
+                         "does not end with ByteLevel: only byte-level BPE is supported"};
   read_added(file, parts);
   return parts;
 }
@@ -234,9 +238,9 @@ Result<std::unique_ptr<Tokenizer>> parse_tokenizer_json(const std::string& text,
     const auto json = parse_json(text);
     if (json.is_discarded()) return complain("", "is not JSON, or is nested too deeply");
     return make_bpe_tokenizer(read(json));
-  } catch (const Json::exception& error) {
+  } catch (const SortedJson::exception& error) {
     return complain("", printable(error.what()));
-  } catch (const Bad& bad) {
+  } catch (const TokenizerError& bad) {
     return complain(bad.where, bad.fact);
   }
 }

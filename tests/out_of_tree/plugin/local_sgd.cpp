@@ -7,10 +7,10 @@
 using namespace orch::backend;
 
 constexpr orch::plan::Integer kPeriod{"period", "steps between averages", 8, {1, 10000}};
-constexpr orch::plan::Choice kDtype{"dtype", "of the products", {"bf16", "fp32"}};
+constexpr orch::plan::ChoiceSetting kDtype{"dtype", "of the products", {"bf16", "fp32"}};
 
 // Outside any namespace, and with the name that other backends use: they must not be mixed up.
-class Spec final : public BackendSpec {
+class LocalSgdSpec final : public BackendSpec {
  public:
   std::string name() const override { return "local_sgd"; }
   std::string version() const override { return "2.1"; }
@@ -18,12 +18,12 @@ class Spec final : public BackendSpec {
   std::vector<StrategySpec> strategies() const override {
     return {{"local_sgd", "weights averaged every few steps", {kPeriod, kDtype}}};
   }
-  void check(const RunView& run, Problems& problems) const override {
+  void check(const BackendRun& run, ProblemSink& problems) const override {
     check_attention(run, transformer(run), problems);
     if (run->data_parallel == 1)
       problems.reject("gpus", "one rank has nobody to meet", "try gpus = 2");
   }
-  void work(const RunView& run, WorkSink& sink) const override {
+  void work(const BackendRun& run, WorkSink& sink) const override {
     const auto model = transformer(run.model(), run->micro_batch);
     orch_schedule schedule{};
     schedule.stages = schedule.chunks = 1;
@@ -45,4 +45,4 @@ class Spec final : public BackendSpec {
   }
 };
 
-ORCH_BACKEND(Spec)
+ORCH_BACKEND(LocalSgdSpec)

@@ -8,7 +8,7 @@ namespace orch::hardware {
 namespace {
 
 // Two folders and a gpus.yaml, removed at the end.
-struct Folders : Place {
+struct Folders : TestFolder {
   Folders() {
     fs::create_directories(root() / "mine");
     fs::create_directories(root() / "shipped");

@@ -9,7 +9,7 @@ namespace orch::hardware {
 namespace {
 
 // Two folders of clusters, two files of GPUs, removed at the end; toy is in the second.
-struct Site : Place {
+struct Site : TestFolder {
   Site() {
     fs::create_directories(root() / "mine");
     fs::create_directories(root() / "shipped");

@@ -226,7 +226,7 @@ TEST_CASE("Jean Zay has the nodes, links and flags of its users", "[hardware][sh
   }
 }
 
-struct Shape {
+struct ProductShape {
   const char* cluster;
   const char* partition;
   std::int64_t gpus_per_node;
@@ -234,14 +234,17 @@ struct Shape {
 };
 
 TEST_CASE("the other clusters have the shape of their datasheets", "[hardware][shipped]") {
-  for (const auto& shape :
-       {Shape{"perlmutter", "a100-80g", 4, 300, 4 * 200},
-        Shape{"adastra", "mi250x", 8, 200, 4 * 200}, Shape{"intel-pvc", "pvc", 12, 212, 8 * 200},
-        Shape{"dgx-v100", "v100-32g", 8, 150, 4 * 100},
-        Shape{"dgx-a100", "a100-80g", 8, 300, 8 * 200},
-        Shape{"dgx-h100", "h100-80g", 8, 450, 8 * 400}, Shape{"h200", "h200", 1, 450, 400},
-        Shape{"dgx-b200", "b200", 8, 900, 8 * 400}, Shape{"gh200", "gh200-96g", 4, 450, 4 * 200},
-        Shape{"mi300x", "mi300x", 8, 7 * 64, 8 * 400}, Shape{"local", "cpu", 4, 1, 1}}) {
+  for (const auto& shape : {ProductShape{"perlmutter", "a100-80g", 4, 300, 4 * 200},
+                            ProductShape{"adastra", "mi250x", 8, 200, 4 * 200},
+                            ProductShape{"intel-pvc", "pvc", 12, 212, 8 * 200},
+                            ProductShape{"dgx-v100", "v100-32g", 8, 150, 4 * 100},
+                            ProductShape{"dgx-a100", "a100-80g", 8, 300, 8 * 200},
+                            ProductShape{"dgx-h100", "h100-80g", 8, 450, 8 * 400},
+                            ProductShape{"h200", "h200", 1, 450, 400},
+                            ProductShape{"dgx-b200", "b200", 8, 900, 8 * 400},
+                            ProductShape{"gh200", "gh200-96g", 4, 450, 4 * 200},
+                            ProductShape{"mi300x", "mi300x", 8, 7 * 64, 8 * 400},
+                            ProductShape{"local", "cpu", 4, 1, 1}}) {
     CAPTURE(shape.cluster);
     const auto loaded = cluster(shape.cluster);
     const auto* partition = loaded.find(shape.partition);

@@ -10,7 +10,7 @@ using namespace orch;
 namespace collect_test {
 namespace {
 
-struct Said {
+struct CollectedText {
   orch_schedule schedule{sizeof(orch_schedule), 0, 2, 4, 1, "bf16", 0};
   orch_op op{};
   double counts[2] = {3, 1};
@@ -19,7 +19,7 @@ struct Said {
   bool late_block = false, stages_twice = false;
   int times = 1;  // count of the memory item
 
-  Said() {
+  CollectedText() {
     op.struct_size = sizeof op;
     op.kind = ORCH_MEMORY;
     op.name = "norms";
@@ -33,12 +33,12 @@ struct Said {
 };
 
 // All reported flaws.
-std::string flaws(const std::function<void(Said&)>& change) {
-  Said said;
+std::string flaws(const std::function<void(CollectedText&)>& change) {
+  CollectedText said;
   change(said);
   backend::Work work;
   std::vector<Error> reasons;
-  backend::Collector collector{&work, backend::Explained::formulas, &reasons, nullptr};
+  backend::Collector collector{&work, backend::WorkTexts::formulas, &reasons, nullptr};
   const auto sink = collector.sink();
   sink.schedule(sink.context, &said.schedule);
   sink.block(sink.context, "layer");
@@ -56,33 +56,34 @@ std::string flaws(const std::function<void(Said&)>& change) {
 }  // namespace
 
 TEST_CASE("what makes sense is taken", "[backend]") {
-  CHECK(flaws([](Said&) {}).empty());
+  CHECK(flaws([](CollectedText&) {}).empty());
 }
 
 TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]") {
-  const auto check = [](const char* fact, const std::function<void(Said&)>& change) {
+  const auto check = [](const char* fact, const std::function<void(CollectedText&)>& change) {
     const auto found = flaws(change);
     INFO(found);
     CHECK(found.find(fact) != std::string::npos);
   };
   check("an item of memory is of stages 0 to 2, and there are 2",
-        [](Said& said) { said.memory.last = 2; });
-  check("has -1 bytes", [](Said& said) { said.memory.bytes = -1; });
-  check("has nan bytes", [](Said& said) { said.memory.bytes = std::nan(""); });
-  check("an item of memory of 0 bytes", [](Said& said) { said.memory.struct_size = 0; });
-  check("more than 1000000 items of memory", [](Said& said) { said.times = 1'000'001; });
-  check("a block comes after the stages that count it", [](Said& said) { said.late_block = true; });
-  check("stages 0 to 1 are given twice", [](Said& said) { said.stages_twice = true; });
-  check("the work of stage 0 of 2 is missing", [](Said& said) { said.stages.last = 5; });
-  check("stages of 0 bytes", [](Said& said) { said.stages.struct_size = 0; });
-  check("counted an invalid number of times", [](Said& said) { said.counts[0] = -3; });
-  check("a schedule in 'float'", [](Said& said) { said.schedule.dtype = "float"; });
+        [](CollectedText& said) { said.memory.last = 2; });
+  check("has -1 bytes", [](CollectedText& said) { said.memory.bytes = -1; });
+  check("has nan bytes", [](CollectedText& said) { said.memory.bytes = std::nan(""); });
+  check("an item of memory of 0 bytes", [](CollectedText& said) { said.memory.struct_size = 0; });
+  check("more than 1000000 items of memory", [](CollectedText& said) { said.times = 1'000'001; });
+  check("a block comes after the stages that count it",
+        [](CollectedText& said) { said.late_block = true; });
+  check("stages 0 to 1 are given twice", [](CollectedText& said) { said.stages_twice = true; });
+  check("the work of stage 0 of 2 is missing", [](CollectedText& said) { said.stages.last = 5; });
+  check("stages of 0 bytes", [](CollectedText& said) { said.stages.struct_size = 0; });
+  check("counted an invalid number of times", [](CollectedText& said) { said.counts[0] = -3; });
+  check("a schedule in 'float'", [](CollectedText& said) { said.schedule.dtype = "float"; });
   check("a schedule of 1000000000000 stages",
-        [](Said& said) { said.schedule.stages = 1'000'000'000'000; });
-  check("a schedule of 0 bytes", [](Said& said) { said.schedule.struct_size = 0; });
-  check("'norms' has invalid amounts", [](Said& said) { said.op.forward = INFINITY; });
-  check("'norms' has invalid amounts", [](Said& said) { said.op.group_size = -4; });
-  check("an operation of 4 bytes", [](Said& said) { said.op.struct_size = 4; });
+        [](CollectedText& said) { said.schedule.stages = 1'000'000'000'000; });
+  check("a schedule of 0 bytes", [](CollectedText& said) { said.schedule.struct_size = 0; });
+  check("'norms' has invalid amounts", [](CollectedText& said) { said.op.forward = INFINITY; });
+  check("'norms' has invalid amounts", [](CollectedText& said) { said.op.group_size = -4; });
+  check("an operation of 4 bytes", [](CollectedText& said) { said.op.struct_size = 4; });
 }
 
 }  // namespace collect_test

@@ -7,12 +7,12 @@ namespace {
 const plan::Model kBloom = plan::sized("bloom", "bloom-7b", 30, 4096, 32, 250880, 1024);
 const double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;
 
-plan::Run ddp(const Settings& settings = {}, std::int64_t accumulate = 256) {
+plan::Run ddp(const SettingValues& settings = {}, std::int64_t accumulate = 256) {
   return make_run("ddp", kBloom, {1, 1, 16}, 2, accumulate, settings);
 }
 
-const Settings kPowerSgd{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}};
-const Settings kHook{
+const SettingValues kPowerSgd{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}};
+const SettingValues kHook{
     {"compression", word("powersgd")}, {"powersgd_rank", number(4)}, {"engine", word("framework")}};
 
 }  // namespace

@@ -18,14 +18,14 @@ double count(const backend::Work& work, std::int64_t stage, const std::string& n
   return 0;
 }
 
-backend::Work work_with(const Settings& settings, plan::Layout layout = {4, 8, 2}) {
+backend::Work work_with(const SettingValues& settings, plan::Layout layout = {4, 8, 2}) {
   return work_of(make_run("megatron", model_104b(), layout, 1, 64, settings));
 }
 
-const Settings kDeepspeed{{"engine", word("deepspeed")}};
+const SettingValues kDeepspeed{{"engine", word("deepspeed")}};
 // Without replicated norms and biases: (12 h^2 + 13 h) / 4 with h = 11,600.
 constexpr double kPlainLayer = 403717700;
-const Settings kOffload{
+const SettingValues kOffload{
     {"zero_stage", number(1)}, {"offload", word("optimizer")}, {"engine", word("megatron")}};
 
 }  // namespace
@@ -221,7 +221,7 @@ TEST_CASE("our own gradients go to the host once a step", "[megatron][offload]")
 
 TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not interleave",
           "[megatron][check]") {
-  const auto reasons = [](const Settings& settings) {
+  const auto reasons = [](const SettingValues& settings) {
     return problems_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, settings)).reasons;
   };
   CHECK(has(about(reasons({{"offload", word("optimizer")},

@@ -138,12 +138,12 @@ TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
 // sends its 2048 rows twice, and the expert is met by 4 x 4096 tokens x 2 visits / 8. On 4 ranks,
 // two each, every two ranks have the same.
 TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
-  Settings settings{{"expert_parallel", number(8)},
-                    {"expert_tensor_parallel", number(1)},
-                    {"sequence_parallel", plan::Value(true)},
-                    {"engine", plan::Value("megatron")},
-                    {"zero_stage", number(1)},
-                    {"recompute", plan::Value("none")}};
+  SettingValues settings{{"expert_parallel", number(8)},
+                         {"expert_tensor_parallel", number(1)},
+                         {"sequence_parallel", plan::Value(true)},
+                         {"engine", plan::Value("megatron")},
+                         {"zero_stage", number(1)},
+                         {"recompute", plan::Value("none")}};
   const double expert = 3 * 4096.0 * 14336;
   const auto run = make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings);
   CHECK(problems_of(run).reasons.empty());
@@ -203,13 +203,14 @@ TEST_CASE("ranks that share an expert gather its rows", "[backend]") {
 }
 
 TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[backend]") {
-  const auto problem = [](const char* field, Settings settings, plan::Layout layout = {4, 1, 2}) {
+  const auto problem = [](const char* field, SettingValues settings,
+                          plan::Layout layout = {4, 1, 2}) {
     settings.insert({"engine", plan::Value("megatron")});
     return about(problems_of(make_run("megatron", mixtral(), layout, 1, 4, settings)).reasons,
                  field);
   };
-  const Settings whole{{"expert_tensor_parallel", number(1)},
-                       {"sequence_parallel", plan::Value(true)}};
+  const SettingValues whole{{"expert_tensor_parallel", number(1)},
+                            {"sequence_parallel", plan::Value(true)}};
   auto asked = whole;
   asked["expert_parallel"] = number(16);
   CHECK(problem("expert_parallel", asked).fact == "8 experts cannot be distributed to 16 ranks");
@@ -239,13 +240,13 @@ TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[bac
 // such. The rest of a layer: two norms' inputs and outputs, q, k, v, attention's result, up and
 // what activation gives.
 TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]") {
-  const auto kept = [](Settings settings, plan::Layout layout = {1, 1, 8}) {
+  const auto kept = [](SettingValues settings, plan::Layout layout = {1, 1, 8}) {
     settings.insert({{"recompute", plan::Value("none")}, {"flash_attention", plan::Value(true)}});
     return memory(work_of(make_run("megatron", mixtral(), layout, 1, 1, settings)), 0,
                   "activations") /
            32;
   };
-  const Settings megatron{{"engine", plan::Value("megatron")}};
+  const SettingValues megatron{{"engine", plan::Value("megatron")}};
   const double sbh = 4096.0 * 4096, up = 2 * 2 * 14336.0 / 4096, inner = 2 * 14336.0 / 4096;
   const double rest = 8 + 2 * (1.5 + 1 + up + inner);
   CHECK_THAT(kept(megatron), WithinRel(sbh * (rest + 2 * 2), 1e-12));
@@ -282,7 +283,7 @@ TEST_CASE("latent attention keeps what its narrow products give", "[backend]") {
 TEST_CASE("a layer with experts has their launches beside a dense one's", "[backend]") {
   auto model = mixtral();
   model.dense_layers = 3;
-  Settings settings{{"engine", plan::Value("megatron")}, {"recompute", plan::Value("full")}};
+  SettingValues settings{{"engine", plan::Value("megatron")}, {"recompute", plan::Value("full")}};
   const auto work = [&] { return work_of(make_run("megatron", model, {1, 1, 8}, 1, 4, settings)); };
   CHECK(op(work(), "layer", "layer overhead").forward == 1);
   CHECK(op(work(), "layer", "launches of experts").forward == 1);
@@ -298,10 +299,10 @@ TEST_CASE("a layer with experts has their launches beside a dense one's", "[back
 // Mixtral on 8 ranks in bf16 with flash attention, and DeepSeek's attention in its place.
 struct Modules {
   plan::Model model = mixtral();
-  Settings settings{{"engine", plan::Value("megatron")},
-                    {"recompute", plan::Value("selective")},
-                    {"flash_attention", plan::Value(true)},
-                    {"expert_parallel", number(8)}};
+  SettingValues settings{{"engine", plan::Value("megatron")},
+                         {"recompute", plan::Value("selective")},
+                         {"flash_attention", plan::Value(true)},
+                         {"expert_parallel", number(8)}};
   plan::Layout layout{1, 1, 8};
 
   backend::Work work(const char* modules) {
@@ -392,7 +393,7 @@ TEST_CASE("up-projections of latent attention are repeated from their narrow inp
 }
 
 TEST_CASE("modules are Megatron-LM's, and a model's own", "[backend]") {
-  const auto fact = [](const char* modules, Settings settings = {},
+  const auto fact = [](const char* modules, SettingValues settings = {},
                        const plan::Model& model = mixtral()) {
     settings.insert({{"engine", plan::Value("megatron")},
                      {"recompute", plan::Value("selective")},
@@ -420,9 +421,9 @@ TEST_CASE("the layers without experts are the first ones", "[backend]") {
   model.dense_layers = 3;
   const double expert = 3 * 4096.0 * 14336, attention = 2 * 4096.0 * 4096 + 2 * 4096 * 1024.0;
   const double dense = attention + expert + 2 * 4096, mixed = attention + 2 * 4096 + 8 * 4096;
-  Settings settings{{"expert_parallel", number(4)},
-                    {"engine", plan::Value("megatron")},
-                    {"recompute", plan::Value("none")}};
+  SettingValues settings{{"expert_parallel", number(4)},
+                         {"engine", plan::Value("megatron")},
+                         {"recompute", plan::Value("none")}};
   const auto work = work_of(make_run("megatron", model, {1, 4, 8}, 1, 8, settings));
   const auto layers = [&](std::int64_t stage) { return memory(work, stage, "weights: layers"); };
   CHECK(layers(0) == 2 * 2 * dense);
@@ -445,7 +446,7 @@ TEST_CASE("the layers without experts are the first ones", "[backend]") {
 // Of 2 nodes, a token that chooses 2 of 8 experts at random meets 2 x (1 - 1/4) = 1.5; on the way
 // there it has 1 byte a number, on the way back 2.
 TEST_CASE("a token may be sent once to each node that has its experts", "[backend]") {
-  const auto sent = [](Settings settings) {
+  const auto sent = [](SettingValues settings) {
     settings["expert_parallel"] = number(8);
     return op(work_of(make_run("megatron", mixtral(), {2, 1, 8}, 1, 4, settings)), "layer",
               "expert all-to-all");
@@ -453,7 +454,7 @@ TEST_CASE("a token may be sent once to each node that has its experts", "[backen
   const auto copies = sent({});
   CHECK(copies.bytes == 2.0 * 4096 * 2 * 4096);
   CHECK(copies.hidden == ORCH_OPEN);
-  const Settings nodes{{"expert_dispatch", plan::Value("nodes")}};
+  const SettingValues nodes{{"expert_dispatch", plan::Value("nodes")}};
   CHECK(sent(nodes).bytes == 2.0 * 4096 * 1.5 * 4096);
   auto narrow = nodes;
   narrow["dtype"] = plan::Value("fp8");

@@ -20,7 +20,7 @@ plan::Model small_llama() {
 constexpr double kLayer = 4.0 * 2048 * 2048 + 3.0 * 2048 * 8192 + 2 * 2048;
 constexpr double kParams = 16 * kLayer + 131072.0 * 2048 + 2048;
 
-Settings nanotron(std::int64_t zero_stage) {
+SettingValues nanotron(std::int64_t zero_stage) {
   return {{"engine", word("nanotron")},           {"partition_rule", word("costs")},
           {"zero_stage", number(zero_stage)},     {"fp32_accumulate", plan::Value(true)},
           {"flash_attention", plan::Value(true)}, {"recompute", word("none")}};
@@ -34,7 +34,7 @@ double states(const backend::Work& work) {
   return sum;
 }
 
-plan::Run llama(const Settings& settings, plan::Layout layout) {
+plan::Run llama(const SettingValues& settings, plan::Layout layout) {
   return make_run("megatron", small_llama(), layout, 1, 16, settings);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("layers are dealt until a stage has its share of the costs", "[megatro
 TEST_CASE("a fused cross entropy holds four bytes of each logit", "[zero3][memory]") {
   const double logits = 4.0 * 2048 * 50257;
   const auto model = plan::sized("gpt", "1.3b", 24, 2048, 16, 50257, 2048);
-  const auto held = [&](const char* strategy, Settings settings) {
+  const auto held = [&](const char* strategy, SettingValues settings) {
     settings["engine"] = word(std::string_view(strategy) == "megatron" ? "megatron" : "framework");
     settings["recompute"] = word("none");
     if (std::string_view(strategy) == "megatron") settings["vocab_multiple"] = number(1);
@@ -138,7 +138,7 @@ TEST_CASE("selective recomputation of FSDP keeps every second product", "[zero3]
 TEST_CASE("DeepSpeed gathers a billion parameters at most beside the matrix in use",
           "[zero3][memory]") {
   const auto model = plan::sized("gpt", "530b", 105, 20480, 128, 50257, 1024);
-  const Settings framework{{"engine", word("framework")}};
+  const SettingValues framework{{"engine", word("framework")}};
   const auto work = work_of(make_run("zero3", model, {1, 1, 512}, 8, 1, framework));
   const double matrix = 4.0 * 20480 * 20480;
   CHECK(memory(work, 0, "gathered weights") == Approx(2 * (1e9 + matrix)));

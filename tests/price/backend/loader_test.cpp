@@ -63,11 +63,11 @@ TEST_CASE("a backend in plain C loads, checks and works", "[backend]") {
   auto run = make_run("ddp", model_104b(), {1, 1, 16}, 1, 5);
   run.strategy = loaded->strategies().front();
   run.settings = {number(3)};
-  Problems problems;
+  ReportedProblems problems;
   loaded->of(*run.strategy).check(run, problems.reasons, problems.warnings);
   CHECK(problems.reasons == std::vector<Error>{{"gpus", "too many", "try gpus = 8"}});
   backend::Work work;
-  REQUIRE(loaded->of(*run.strategy).work(run, backend::Explained::formulas, work));
+  REQUIRE(loaded->of(*run.strategy).work(run, backend::WorkTexts::formulas, work));
   CHECK(work.stages == 2);
   CHECK(work.micro_batches == 5);
   CHECK(work.dtype == "fp32");
@@ -80,7 +80,7 @@ TEST_CASE("work that leaves out a stage is refused", "[backend]") {
   run.strategy = loaded->strategies().front();
   run.settings = {number(3)};
   backend::Work work;
-  const auto status = loaded->of(*run.strategy).work(run, backend::Explained::none, work);
+  const auto status = loaded->of(*run.strategy).work(run, backend::WorkTexts::none, work);
   REQUIRE_FALSE(status);
   CHECK(has(text(status.error()), "the work of stage 1 of 2 is missing"));
 }
@@ -118,7 +118,7 @@ TEST_CASE("two backends may not offer one strategy", "[backend]") {
 }
 
 TEST_CASE("text and half a library under a plug-in's name are refused, all at once", "[backend]") {
-  const Place folder;
+  const TestFolder folder;
   folder.file(file_of("text"), "return experiment {}\n");
   folder.file(file_of("empty"), "");
   const auto whole = read_file(fs::path(ORCH_BROKEN_DIR) / "none" / file_of("none"));
@@ -134,14 +134,14 @@ TEST_CASE("text and half a library under a plug-in's name are refused, all at on
 }
 
 TEST_CASE("a missing folder and one without plug-ins are told apart", "[backend]") {
-  const Place folder;
+  const TestFolder folder;
   CHECK(has(load_error({folder.root()}), "no orch-*.abi3.so in: " + folder.root().string()));
   CHECK(has(load_error({folder.root() / "nowhere"}), "nowhere"));
   CHECK(has(load_error({folder.root() / "nowhere"}), "No such file or directory"));
 }
 
 TEST_CASE("a plug-in of an earlier folder replaces one of the same file name", "[backend]") {
-  const Place folder;
+  const TestFolder folder;
   folder.file(file_of("megatron"), "shadowed by the first folder, so never opened");
   const auto loaded = Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins", folder.root()});
   REQUIRE(loaded);
@@ -149,7 +149,7 @@ TEST_CASE("a plug-in of an earlier folder replaces one of the same file name", "
 }
 
 TEST_CASE("a plug-in for another ABI is named and never opened", "[backend]") {
-  const Place folder;
+  const TestFolder folder;
   folder.file("orch-old.abi2.so", "not opened");
   folder.file("orch-older.so", "not opened");
   folder.file("orch-odd.abi.so", "not opened");
@@ -164,7 +164,7 @@ TEST_CASE("a plug-in for another ABI is named and never opened", "[backend]") {
 }
 
 TEST_CASE("plug-ins of several ABIs lie beside each other", "[backend]") {
-  const Place folder;
+  const TestFolder folder;
   folder.file("orch-megatron.abi2.so", "for another orch");
   folder.file("orch-ddp.so", "for an older one");
   const auto loaded = Backends::load({folder.root(), fs::path(ORCH_BINARY_DIR) / "plugins"});
@@ -191,7 +191,7 @@ TEST_CASE("a value may grow at its end on either side of the border", "[backend]
   run.value_size = sizeof(Larger);
   const orch_strategy strategy{"grown", "", nullptr, 0, sizeof(orch_param)};
   const std::array<std::string_view, 2> names{"depth", "share"};
-  const backend::RunView view(run, strategy, names);
+  const backend::BackendRun view(run, strategy, names);
   CHECK(view.value("depth").integer == 7);
   CHECK(view.value("share").real == 2.5);
 }

@@ -179,7 +179,7 @@ TEST_CASE("tensor parallelism across nodes is warned of", "[megatron]") {
 }
 
 TEST_CASE("a list of layers fits the stages and the model", "[megatron]") {
-  const auto facts = [](const char* listed, Settings more = {}) {
+  const auto facts = [](const char* listed, SettingValues more = {}) {
     more["stage_layers"] = word(listed);
     std::string all;
     for (const auto& reason :

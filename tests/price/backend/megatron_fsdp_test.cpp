@@ -18,12 +18,12 @@ plan::Model small_llama() {
 constexpr double kLayer = 4.0 * 2048 * 2048 + 3.0 * 2048 * 8192 + 2 * 2048;
 constexpr double kWords = 131072.0 * 2048, kParams = 16 * kLayer + kWords + 2048;
 
-plan::Run sharded(std::int64_t stage, plan::Layout layout, Settings more = {}) {
-  Settings settings{{"engine", word("megatron")},
-                    {"zero_stage", number(stage)},
-                    {"fp32_accumulate", plan::Value(true)},
-                    {"flash_attention", plan::Value(true)},
-                    {"recompute", word("none")}};
+plan::Run sharded(std::int64_t stage, plan::Layout layout, SettingValues more = {}) {
+  SettingValues settings{{"engine", word("megatron")},
+                         {"zero_stage", number(stage)},
+                         {"fp32_accumulate", plan::Value(true)},
+                         {"flash_attention", plan::Value(true)},
+                         {"recompute", word("none")}};
   for (const auto& [name, value] : more) settings[name] = value;
   return make_run("megatron", small_llama(), layout, 1, 4, settings);
 }
@@ -63,7 +63,7 @@ TEST_CASE("Megatron-FSDP gathers half a billion parameters ahead and queues a bi
 TEST_CASE("ZeRO-3 moves one and a half times as much as all-reduce, with every micro-batch",
           "[megatron]") {
   // 3 Psi against 2 Psi, where all numbers have 16 bits (Rajbhandari et al. 2020).
-  const Settings narrow{{"fp32_accumulate", plan::Value(false)}};
+  const SettingValues narrow{{"fp32_accumulate", plan::Value(false)}};
   const auto work = work_of(sharded(3, {1, 1, 8}, narrow));
   const auto& gather = op(work, "layer", "weight all-gather");
   const auto& scatter = op(work, "layer", "gradient reduce-scatter");
@@ -87,7 +87,7 @@ TEST_CASE("ZeRO-2 scatters with every micro-batch and gathers once per step", "[
 }
 
 TEST_CASE("Megatron-FSDP is Megatron-LM's and has its own terms", "[megatron]") {
-  const auto reason = [](const Settings& more, const char* field) {
+  const auto reason = [](const SettingValues& more, const char* field) {
     return about(problems_of(sharded(3, {1, 1, 8}, more)).reasons, field).fact;
   };
   for (const auto* engine : {"orch", "deepspeed", "nanotron"})
@@ -101,8 +101,8 @@ TEST_CASE("Megatron-FSDP is Megatron-LM's and has its own terms", "[megatron]") 
 TEST_CASE("inputs of modules go to the host but those of the last layer", "[megatron][memory]") {
   // Queries, keys and values are 6, what attention gives 2 bytes per element; a layer keeps 40.
   const double element = 4096.0 * 2048;
-  const Settings modules{{"offload_activations", plan::Value(true)},
-                         {"offload_modules", word("core_attn+attn_proj")}};
+  const SettingValues modules{{"offload_activations", plan::Value(true)},
+                              {"offload_modules", word("core_attn+attn_proj")}};
   const auto work = work_of(sharded(1, {1, 1, 8}, modules));
   CHECK(memory(work, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(15 * 8 * element));
   // One of those comes back while the layer before it runs.
@@ -154,7 +154,7 @@ TEST_CASE("Megatron's own test of offloading allocates what it publishes", "[meg
 
 TEST_CASE("whole layers go to the host on one stage, without recomputation", "[megatron][memory]") {
   const double kept = 40 * 4096.0 * 2048;
-  Settings whole{{"offload_activations", plan::Value(true)}};
+  SettingValues whole{{"offload_activations", plan::Value(true)}};
   const auto all = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(all, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(15 * kept));
   CHECK(memory(all, 0, "activations") == Approx(2 * kept));  // the last, and one copied back
@@ -162,7 +162,7 @@ TEST_CASE("whole layers go to the host on one stage, without recomputation", "[m
   const auto some = work_of(sharded(1, {1, 1, 8}, whole));
   CHECK(memory(some, 0, "activations on the host", ORCH_HOST_MEMORY) == Approx(4 * kept));
   CHECK(op(some, "layer", "activations to host and back").bytes == Approx(4 / 16.0 * kept));
-  const auto reasons = [&](plan::Layout layout, const Settings& more) {
+  const auto reasons = [&](plan::Layout layout, const SettingValues& more) {
     return problems_of(sharded(1, layout, more)).reasons;
   };
   CHECK(has(about(reasons({1, 2, 8}, whole), "offload_activations").fact, "one stage only"));

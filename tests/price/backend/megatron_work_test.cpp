@@ -30,7 +30,7 @@ double total_flops(const plan::Run& run, const backend::Work& work) {
          static_cast<double>(run.layout.tensor_parallel * run.layout.data_parallel);
 }
 
-const Settings kNoPadding{{"vocab_multiple", number(1)}, {"engine", word("megatron")}};
+const SettingValues kNoPadding{{"vocab_multiple", number(1)}, {"engine", word("megatron")}};
 constexpr double kLayer =
     403770240;  // (12h^2 + 7h) / 4 + 6h, in tensors that end at multiples of 64
 
@@ -191,7 +191,7 @@ TEST_CASE("texts are left out unless asked for, numbers are the same", "[megatro
   const auto run = make_run("megatron", model_104b(), {4, 32, 1}, 1, 64);
   const auto explained = work_of(run);
   backend::Work quick;
-  REQUIRE(built_in().of(*run.strategy).work(run, backend::Explained::none, quick));
+  REQUIRE(built_in().of(*run.strategy).work(run, backend::WorkTexts::none, quick));
   REQUIRE(quick.ops.size() == explained.ops.size());
   for (std::size_t i = 0; i < quick.ops.size(); ++i) {
     CHECK(quick.ops[i].name.empty());

@@ -4,7 +4,7 @@
 
 namespace orch::pipeline {
 
-static std::vector<std::int64_t> layers(const Partition& partition) {
+static std::vector<std::int64_t> layers(const StagePartition& partition) {
   std::vector<std::int64_t> all;
   for (std::int64_t stage = 0; stage < partition.stages; ++stage)
     all.push_back(partition.layers_on(stage));
@@ -13,14 +13,14 @@ static std::vector<std::int64_t> layers(const Partition& partition) {
 
 TEST_CASE("78 layers on 12 stages are seven on each and one on the last, or nearly equal",
           "[megatron]") {
-  const Partition portions{78, 12, false, false};
+  const StagePartition portions{78, 12, false, false};
   std::vector<std::int64_t> expected(12, 7);
   expected.back() = 1;
   CHECK(layers(portions) == expected);
   CHECK(portions.loss() == Catch::Approx(84.0 / 78 - 1));
   for (std::size_t stage = 6; stage < 12; ++stage) expected[stage] = 6;
   CHECK(layers({78, 12, false}) == expected);
-  CHECK(Partition{78, 12, false}.loss() == portions.loss());  // the largest stage is as large
+  CHECK(StagePartition{78, 12, false}.loss() == portions.loss());  // the largest stage is as large
 }
 
 TEST_CASE("counted embeddings take a layer's place on the first and last stage", "[megatron]") {
@@ -29,7 +29,7 @@ TEST_CASE("counted embeddings take a layer's place on the first and last stage",
   on_32.front() = on_32.back() = 1;
   CHECK(layers({94, 24, true}) == on_24);
   CHECK(layers({62, 32, true}) == on_32);
-  CHECK(Partition{94, 24, true}.loss() == 0);
+  CHECK(StagePartition{94, 24, true}.loss() == 0);
 }
 
 TEST_CASE("a stage may hold an embedding and no layer", "[megatron]") {

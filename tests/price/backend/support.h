@@ -14,7 +14,7 @@ inline const backend::Backends& built_in() {
   return *loaded;
 }
 
-using Settings = std::map<std::string, plan::Value>;
+using SettingValues = std::map<std::string, plan::Value>;
 
 inline plan::Value word(const char* text) { return std::string(text); }
 inline plan::Value number(std::int64_t value) { return value; }
@@ -22,7 +22,7 @@ inline plan::Value number(std::int64_t value) { return value; }
 // A run of one of the built-in strategies on nodes of 8, with defaults for everything else.
 inline plan::Run make_run(const std::string& strategy, const plan::Model& model,
                           const plan::Layout& layout, std::int64_t micro_batch,
-                          std::int64_t accumulate, const Settings& settings = {}) {
+                          std::int64_t accumulate, const SettingValues& settings = {}) {
   plan::Run run;
   for (const auto& candidate : built_in().strategies())
     if (candidate->name == strategy) run.strategy = candidate;
@@ -47,21 +47,21 @@ inline plan::Run make_run(const std::string& strategy, const plan::Model& model,
 
 inline backend::Work work_of(const plan::Run& run) {
   backend::Work work;
-  const auto status = built_in().of(*run.strategy).work(run, backend::Explained::formulas, work);
+  const auto status = built_in().of(*run.strategy).work(run, backend::WorkTexts::formulas, work);
   if (!status) FAIL(text(status.error()));
   return work;
 }
 
-struct Problems {
+struct ReportedProblems {
   std::vector<Error> reasons, warnings;
 };
 
-inline Problems problems_of(const plan::Run& run) {
-  Problems problems;
+inline ReportedProblems problems_of(const plan::Run& run) {
+  ReportedProblems problems;
   const auto& backend = built_in().of(*run.strategy);
   backend.check(run, problems.reasons, problems.warnings);
   // Without text the same problems are found.
-  backend::Tally tally;
+  backend::ProblemTally tally;
   backend.check(backend.abi_run(run), tally);
   CHECK(tally.reasons == problems.reasons.size());
   CHECK(tally.warnings == problems.warnings.size());

@@ -17,10 +17,10 @@ constexpr double kLayer = 4.0 * 2048 * 2048 + 3.0 * 2048 * 8192 + 2 * 2048;
 constexpr double kWords = 131072.0 * 2048, kNorm = 2048;
 constexpr double kInput = 2 * 4096.0 * 2048;
 
-plan::Run staged(plan::Layout layout, Settings more = {}, std::int64_t micro_batches = 8) {
-  Settings settings{{"engine", word("framework")},
-                    {"recompute", word("full")},
-                    {"flash_attention", plan::Value(true)}};
+plan::Run staged(plan::Layout layout, SettingValues more = {}, std::int64_t micro_batches = 8) {
+  SettingValues settings{{"engine", word("framework")},
+                         {"recompute", word("full")},
+                         {"flash_attention", plan::Value(true)}};
   for (const auto& [name, value] : more) settings[name] = value;
   return make_run("fsdp", small_llama(), layout, 1, micro_batches, settings);
 }
@@ -96,7 +96,8 @@ TEST_CASE("beside a pipeline FSDP gathers and reduces once per step", "[zero3]")
 }
 
 TEST_CASE("what a pipeline beside FSDP cannot be combined with is named", "[zero3]") {
-  const auto reason = [](const Settings& more, const char* field, plan::Layout layout = {1, 4, 8}) {
+  const auto reason = [](const SettingValues& more, const char* field,
+                         plan::Layout layout = {1, 4, 8}) {
     return about(problems_of(staged(layout, more)).reasons, field).fact;
   };
   CHECK(problems_of(staged({2, 4, 4})).reasons.empty());

@@ -7,7 +7,7 @@ namespace {
 // As done by the framework that the strategy is named after.
 plan::Run framework_run(const std::string& strategy, const plan::Model& model,
                         const plan::Layout& layout, std::int64_t micro_batch,
-                        std::int64_t accumulate, Settings settings = {}) {
+                        std::int64_t accumulate, SettingValues settings = {}) {
   settings["engine"] = word("framework");
   return make_run(strategy, model, layout, micro_batch, accumulate, settings);
 }
@@ -17,7 +17,7 @@ constexpr double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;
 constexpr double kSbh = 2048.0 * 2 * 4096;
 
 // Four tensor-parallel ranks, micro-batches of two.
-backend::Work four(const std::string& strategy, std::int64_t data, Settings settings = {}) {
+backend::Work four(const std::string& strategy, std::int64_t data, SettingValues settings = {}) {
   settings["tensor_parallel"] = number(4);
   return work_of(framework_run(strategy, kBloom, {4, 1, data}, 2, 8, settings));
 }

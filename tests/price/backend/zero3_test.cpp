@@ -7,7 +7,7 @@ namespace {
 // As done by the framework that the strategy is named after.
 plan::Run framework_run(const std::string& strategy, const plan::Model& model,
                         const plan::Layout& layout, std::int64_t micro_batch,
-                        std::int64_t accumulate, Settings settings = {}) {
+                        std::int64_t accumulate, SettingValues settings = {}) {
   settings["engine"] = word("framework");
   return make_run(strategy, model, layout, micro_batch, accumulate, settings);
 }
@@ -17,7 +17,7 @@ const plan::Model kBloom = plan::sized("bloom", "bloom-7b", 30, 4096, 32, 250880
 const double kParams = kBloom.params();
 const double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;
 
-plan::Run deepspeed(std::int64_t stage, std::int64_t ranks, Settings settings = {}) {
+plan::Run deepspeed(std::int64_t stage, std::int64_t ranks, SettingValues settings = {}) {
   settings["stage"] = number(stage);
   return framework_run("deepspeed", kBloom, {1, 1, ranks}, 2, 64, settings);
 }
@@ -100,7 +100,7 @@ TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {
 }
 
 TEST_CASE("hybrid sharding gathers inside a node and reduces across", "[zero3]") {
-  const Settings hybrid{{"sharding", word("hybrid")}};
+  const SettingValues hybrid{{"sharding", word("hybrid")}};
   const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, hybrid));
   CHECK(op(work, "layer", "weight all-gather").group_size == 8);
   const auto& between = op(work, "layer", "gradient all-reduce between replicas");
@@ -155,7 +155,7 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
 TEST_CASE("a fraction of our own states lives on the host, updated under the next forward",
           "[zero3]") {
   const double away = 12 * kLayer + 2 * 4096;
-  Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.39)}};
+  SettingValues settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.39)}};
   const auto some = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
   CHECK(memory(some, 0, "optimizer states on the host", ORCH_HOST_MEMORY) == Approx(12 * away));
   CHECK(memory(some, 0, "optimizer states") == Approx(12 * (kParams - away)));
@@ -186,7 +186,7 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
 // Weights, their gradients and two moments in fp32; they are transferred in fp32, and cast on the
 // device.
 TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name", "[zero3]") {
-  const Settings offload{{"offload", word("full")}};
+  const SettingValues offload{{"offload", word("full")}};
   const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload));
   CHECK(memory(work, 0, "weights") == 0);
   CHECK(memory(work, 0, "weights", ORCH_HOST_MEMORY) == Approx(4 * kParams / 4));
@@ -204,7 +204,8 @@ TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name"
 // A separate head is behind the layers: with any fraction it is the first in host memory.
 TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   auto model = plan::sized("llama", "small", 4, 1024, 8, 1024, 512);
-  const Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}};
+  const SettingValues settings{{"offload", word("optimizer")},
+                               {"offload_fraction", plan::Value(0.5)}};
   const auto work = work_of(make_run("zero3", model, {1, 1, 1}, 1, 2, settings));
   const double layer = static_cast<double>(model.layer_params());
   CHECK(memory(work, 0, "optimizer states on the host", ORCH_HOST_MEMORY) ==
@@ -233,7 +234,7 @@ TEST_CASE("updated weights are gathered under the next forward", "[zero3]") {
 }
 
 TEST_CASE("settings that change nothing are told", "[zero3]") {
-  const auto warned = [](const char* strategy, Settings settings, const char* place) {
+  const auto warned = [](const char* strategy, SettingValues settings, const char* place) {
     return about(problems_of(make_run(strategy, kBloom, {1, 1, 4}, 1, 8, std::move(settings)))
                      .warnings,
                  place)

@@ -37,9 +37,9 @@ plan::Partition partition() {
 }
 
 // Runs with one block of operations, each a different configuration unless it is made a repeat.
-class Rows {
+class FitRows {
  public:
-  explicit Rows(plan::Partition truth) : cluster_(std::make_shared<plan::Cluster>()) {
+  explicit FitRows(plan::Partition truth) : cluster_(std::make_shared<plan::Cluster>()) {
     cluster_->partitions.push_back(std::move(truth));
     rows_.reserve(1000);  // pointers to them are kept
   }
@@ -90,7 +90,7 @@ class Rows {
 
 // Fits one machine whose constants start from `base`, with software that is not fitted.
 plan::Calibration fit_one(const plan::Partition& base, const std::vector<const Observation*>& rows,
-                          std::vector<plan::Era> eras = {}) {
+                          std::vector<plan::SoftwareEra> eras = {}) {
   std::vector<Observation> held;
   for (const auto* row : rows) held.push_back(*row);
   std::vector<const Observation*> all;
@@ -98,8 +98,9 @@ plan::Calibration fit_one(const plan::Partition& base, const std::vector<const O
     row.run.partition = &base;
     all.push_back(&row);
   }
-  const std::vector<calibrate::Machine> machines{{{&base}, std::move(eras)}};
-  return calibrate::fit(machines, {}, all, {calibrate::Start::datasheet, false}).machines.front();
+  const std::vector<calibrate::FittedMachine> machines{{{&base}, std::move(eras)}};
+  return calibrate::fit(machines, {}, all, {calibrate::FitStart::datasheet, false})
+      .machines.front();
 }
 
 void add_op(Observation& row, const orch_op& op) {
@@ -142,8 +143,8 @@ void send(Observation& row, double giga) {
 }
 
 // Rows of products, memory traffic, all-reduces between nodes and layers, in many mixtures.
-Rows mixtures(const plan::Partition& truth) {
-  Rows rows(truth);
+FitRows mixtures(const plan::Partition& truth) {
+  FitRows rows(truth);
   for (int i = 0; i < 40; ++i) {
     auto& row = rows.add();
     gemm(row, i % 4 == 0 ? 400 : 40);
@@ -204,19 +205,19 @@ TEST_CASE("what no row depends on is not in the result", "[fit]") {
 
 TEST_CASE("two or three rows already bring a row closer that was not fitted", "[fit]") {
   const auto base = partition();
-  const auto mixed = [](Rows& rows, double tera, double giga, double wire) {
+  const auto mixed = [](FitRows& rows, double tera, double giga, double wire) {
     auto& row = rows.add();
     gemm(row, tera);
     moved(row, giga);
     all_reduce(row, wire);
     rows.measure();
   };
-  Rows held(slower());
+  FitRows held(slower());
   mixed(held, 150, 1000, 10);
   const auto error = [&](const plan::Partition& at) {
-    return std::fabs(std::log(Rows::seconds(held.last(), at) / held.last().step_seconds));
+    return std::fabs(std::log(FitRows::seconds(held.last(), at) / held.last().step_seconds));
   };
-  Rows rows(slower());
+  FitRows rows(slower());
   mixed(rows, 200, 500, 5);
   mixed(rows, 50, 200, 20);
   CHECK(error(*fit_one(base, rows.all()).partition) < 0.6 * error(base));
@@ -229,7 +230,7 @@ TEST_CASE("two or three rows already bring a row closer that was not fitted", "[
 TEST_CASE("an era gets the factor of its rows", "[fit]") {
   auto base = partition();
   base.efficiency.step_overhead.value = 0;
-  Rows rows(base);
+  FitRows rows(base);
   for (int i = 0; i < 20; ++i) {
     auto& row = rows.add();
     row.day = i < 10 ? "2022-02-17" : "2022-02-18";
@@ -247,7 +248,7 @@ TEST_CASE("an era gets the factor of its rows", "[fit]") {
 
 // Five times exp(0.02) for one configuration and once exp(-0.02) for another: they balance.
 TEST_CASE("repeats share the weight of one row", "[fit]") {
-  Rows rows(partition());
+  FitRows rows(partition());
   const auto add = [&](double factor) {
     auto& row = rows.add();
     row.run.model.layers = factor > 1 ? 12 : 24;
@@ -268,7 +269,7 @@ TEST_CASE("without observations nothing is calibrated", "[fit]") {
   CHECK(made.partition->efficiency.gemm.value == 0.5);
   CHECK(made.partition->efficiency.time_spread.value == 0.15);
   // Nor is it with rows that have neither time nor memory.
-  Rows rows(partition());
+  FitRows rows(partition());
   moved(rows.add(), 1000);
   CHECK(fit_one(partition(), rows.all()).constants.empty());
 }
@@ -279,7 +280,7 @@ TEST_CASE("the spread is that of the rows and of what was assumed", "[fit]") {
   base.efficiency.step_overhead.value = 0;
   base.efficiency.time_spread.value = 0.15;
   const auto spread = [&](const std::vector<double>& logs) {
-    Rows rows(base);
+    FitRows rows(base);
     for (const auto log : logs) {
       send(rows.add(), 100);
       rows.measure(std::exp(log));
@@ -304,7 +305,7 @@ TEST_CASE("the spread is that of the rows and of what was assumed", "[fit]") {
 TEST_CASE("fitted rows look better than new ones, and the spread knows", "[fit]") {
   auto base = partition();
   base.efficiency.step_overhead.value = 0;
-  Rows rows(base);
+  FitRows rows(base);
   for (const double log : {0.05, -0.05, 0.05, -0.05}) {
     moved(rows.add(), 1000);
     rows.measure(std::exp(log));
@@ -321,7 +322,7 @@ TEST_CASE("fitted rows look better than new ones, and the spread knows", "[fit]"
 TEST_CASE("memory has constants of its own", "[fit]") {
   auto base = partition();
   base.efficiency.allocator_slack.value = 0.12;
-  Rows rows(base);
+  FitRows rows(base);
   for (int i = 0; i < 40; ++i) {
     auto& row = rows.add();
     row.work.stages = 2;
@@ -343,7 +344,7 @@ TEST_CASE("memory has constants of its own", "[fit]") {
 }
 
 TEST_CASE("a constant never leaves what it can be", "[fit]") {
-  Rows rows(partition());
+  FitRows rows(partition());
   for (int i = 0; i < 20; ++i) {
     moved(rows.add(), 1000 + i);
     rows.measure(0.3);  // more than the memory's whole bandwidth
@@ -374,9 +375,9 @@ TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") 
     stack.name = name;
     stacks.push_back(std::make_shared<const plan::Stack>(stack));
   }
-  const std::vector<calibrate::Machine> machines{{{&slow}, {}}, {{&fast}, {}}};
+  const std::vector<calibrate::FittedMachine> machines{{{&slow}, {}}, {{&fast}, {}}};
   const double speed[2] = {1, 1.2}, share[2] = {1, 0.7};
-  Rows rows(slow);
+  FitRows rows(slow);
   std::vector<Observation> held;
   for (int i = 0; i < 80; ++i) {
     Observation row = rows.add();
@@ -386,7 +387,7 @@ TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") 
     gemm(row, 1000 + i);
     auto truth = slow;
     truth.efficiency.gemm.value *= speed[row.machine] * share[row.stack];
-    row.step_seconds = Rows::seconds(row, truth);
+    row.step_seconds = FitRows::seconds(row, truth);
     held.push_back(std::move(row));
   }
   std::vector<const Observation*> all;
@@ -413,8 +414,8 @@ TEST_CASE("a stack that grew from another has what its own rows do not say", "[f
     stacks.push_back(std::make_shared<const plan::Stack>(stack));
   };
   add("old", ""), add("silent", "old"), add("new", "silent");
-  const std::vector<calibrate::Machine> machines{{{&machine}, {}}};
-  Rows rows(machine);
+  const std::vector<calibrate::FittedMachine> machines{{{&machine}, {}}};
+  FitRows rows(machine);
   std::vector<Observation> held;
   for (int i = 0; i < 80; ++i) {
     Observation row = rows.add();
@@ -423,7 +424,7 @@ TEST_CASE("a stack that grew from another has what its own rows do not say", "[f
     gemm(row, 1000 + i);
     auto truth = machine;
     truth.efficiency.gemm.value *= row.stack == 0 ? 0.8 : 0.8 * 1.25;
-    row.step_seconds = Rows::seconds(row, truth);
+    row.step_seconds = FitRows::seconds(row, truth);
     held.push_back(std::move(row));
   }
   std::vector<const Observation*> all;
@@ -446,11 +447,11 @@ TEST_CASE("stacks that grew from each other in a circle are fitted all the same"
     stack.name = name, stack.like = like;
     stacks.push_back(std::make_shared<const plan::Stack>(stack));
   }
-  Rows rows(machine);
+  FitRows rows(machine);
   auto& row = rows.add();
   row.stack = 1;
   gemm(row, 1000);
-  row.step_seconds = 1.1 * Rows::seconds(row, machine);
+  row.step_seconds = 1.1 * FitRows::seconds(row, machine);
   const std::vector<const Observation*> all{&row};
   const auto made = calibrate::fit({{{&machine}, {}}}, stacks, all);
   CHECK(made.stacks[1].seen.rows == 1);

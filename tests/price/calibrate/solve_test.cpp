@@ -16,7 +16,7 @@ Problem linear(std::vector<std::vector<double>> slopes, std::vector<double> targ
   problem.unknowns = doubt.size();
   problem.doubt = std::move(doubt);
   problem.weights.assign(targets.size(), 1);
-  problem.residuals = [=](const std::vector<double>& point, const orch::calibrate::Rows& rows,
+  problem.residuals = [=](const std::vector<double>& point, const orch::calibrate::RowNumbers& rows,
                           std::vector<double>& out) {
     for (const auto i : rows) {
       out[i] = -targets[i];

@@ -33,12 +33,12 @@ plan::Partition partition() {
   return made;
 }
 
-struct Toy {
+struct ToyBackend {
   std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
   plan::Run run;
   backend::Work work;
 
-  Toy() {
+  ToyBackend() {
     cluster->partitions.push_back(partition());
     run.cluster = cluster;
     run.partition = &cluster->partitions.front();
@@ -71,7 +71,7 @@ struct Toy {
   }
 };
 
-double sum(const std::vector<plan::Item>& items) {
+double sum(const std::vector<plan::EstimateItem>& items) {
   double total = 0;
   for (const auto& item : items) total += item.amount;
   return total;
@@ -84,7 +84,7 @@ struct Hidden {
   std::uint32_t under, kind;
 };
 double step_with(const std::vector<Hidden>& hidden) {
-  Toy toy;
+  ToyBackend toy;
   toy.run.gpus = toy.run.nodes = 1;
   toy.work.stages = 1;
   toy.work.micro_batches = 3;
@@ -103,7 +103,7 @@ double step_with(const std::vector<Hidden>& hidden) {
 // Stages of 1, 2, 2 and 3 layers, a layer taking 1 s forward and 2 s back; ten micro-batches.
 // (m - 1) * slowest + once through all: 9 * 9 + (3 + 6 + 6 + 9) = 105; the step's end 0.5 + 0.25.
 TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.stages = 4;
   toy.work.micro_batches = 10;
   toy.block("layer");
@@ -155,7 +155,7 @@ TEST_CASE("the host works beside what is on its way", "[estimate]") {
 // weights. The lists of tasks agree: with eight micro-batches 24 s, 9 s idle, 3 s with filled
 // bubbles.
 TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.stages = 4;
   toy.work.micro_batches = 8;
   toy.block("layer");
@@ -173,7 +173,7 @@ TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
     toy.work.filled = filled;
     return estimator.estimate(toy.run, toy.work).step_seconds;
   };
-  const pipeline::Shape shape{4, 1, 8, false}, full{4, 1, 8, true};
+  const pipeline::PipelineShape shape{4, 1, 8, false}, full{4, 1, 8, true};
   const auto plain = pipeline::step_seconds(shape, std::vector<pipeline::Durations>(4, {1, 2, 0}));
   const auto split = pipeline::step_seconds(full, std::vector<pipeline::Durations>(4, {1, 1, 1}));
   CHECK(plain == Approx(33));
@@ -184,7 +184,7 @@ TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
 // Five micro-batches of two layers, each gathering 30 bytes forward and 10 back; after the last one
 // 100 bytes are reduced. A group of one moves nothing.
 TEST_CASE("what a rank gives to collectives in a step is counted", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.micro_batches = 5;
   const auto collective = [&](double bytes, std::int64_t ranks, double forward, double backward,
                               double step) {
@@ -208,7 +208,7 @@ TEST_CASE("what a rank gives to collectives in a step is counted", "[estimate]")
 }
 
 TEST_CASE("communication hides under half of the computation and no more", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.micro_batches = 10;
   toy.block("layer");
   toy.op(1, 2, 0, 1);          // 1 s forward, 2 s back
@@ -222,7 +222,7 @@ TEST_CASE("communication hides under half of the computation and no more", "[est
 }
 
 TEST_CASE("memory is that of the fullest stage, with slack and context", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.stages = 4;
   toy.block("layer");
   toy.op(1, 2, 0, 1);
@@ -234,20 +234,20 @@ TEST_CASE("memory is that of the fullest stage, with slack and context", "[estim
   auto estimate = estimator.explain(toy.run, toy.work);
   CHECK(estimate.peak_stage == 3);
   CHECK(estimate.peak_memory == Approx(50e9 * 1.1 + 1e9));
-  CHECK(estimate.fit == plan::Fit::fits);
+  CHECK(estimate.fit == plan::MemoryFit::fits);
   REQUIRE(estimate.memory.size() == 3);  // 0; 1 and 2; 3
   CHECK(estimate.memory[1].last_stage == 2);
   for (const auto& stage : estimate.memory) CHECK(sum(stage.items) == Approx(stage.total));
   CHECK(estimate.memory[2].total == Approx(estimate.peak_memory));
 
   toy.work.memory.push_back({"more", "", ORCH_DEVICE, 3, 3, 16e9});  // 73.6 GB of 80
-  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::tight);
+  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::MemoryFit::tight);
   toy.work.memory.back().bytes = 30e9;
-  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::oom);
+  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::MemoryFit::oom);
 }
 
 TEST_CASE("the hardware says what a communicator takes", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.block("layer");
   toy.op(1, 2, 0, 1);
   toy.stages(0, 0, {1});
@@ -263,20 +263,20 @@ TEST_CASE("the hardware says what a communicator takes", "[estimate]") {
 }
 
 TEST_CASE("a host that is too small is out of memory as well", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.block("layer");
   toy.op(1, 2, 0, 1);
   toy.stages(0, 0, {1});
   toy.work.memory.push_back({"weights", "", ORCH_DEVICE, 0, 0, 1e9});
   toy.work.memory.push_back({"optimizer", "", ORCH_HOST_MEMORY, 0, 0, 26e9});  // four ranks: 104 GB
   const auto estimate = Estimator().explain(toy.run, toy.work);
-  CHECK(estimate.fit == plan::Fit::oom);
+  CHECK(estimate.fit == plan::MemoryFit::oom);
   CHECK(estimate.fit_reason == "104.0 GB of 100.0 GB on the host");
 }
 
 // Batches 20 and 30 for 600 samples each, then 40. A micro-batch takes 3 s, the rest 0.25 s.
 TEST_CASE("time to train integrates the batch ramp-up", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.run.layout = {1, 1, 4};
   toy.run.gpus = 4;
   toy.run.nodes = 1;
@@ -294,7 +294,7 @@ TEST_CASE("time to train integrates the batch ramp-up", "[estimate]") {
 
 // 16 GPUs on four nodes: two doublings.
 TEST_CASE("more nodes wait longer for the slowest", "[estimate]") {
-  Toy toy;
+  ToyBackend toy;
   toy.work.stages = 4;
   toy.work.micro_batches = 10;
   toy.block("layer");

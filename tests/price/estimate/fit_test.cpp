@@ -5,7 +5,7 @@
 using namespace orch;
 using estimate::fit_reason;
 using estimate::judge_fit;
-using plan::Fit;
+using plan::MemoryFit;
 
 namespace fit_test {
 namespace {
@@ -29,15 +29,15 @@ plan::Estimate held(double peak, double high, double host = 0) {
 }  // namespace
 
 TEST_CASE("a run is tight where its range reaches over usable memory", "[estimate][fit]") {
-  CHECK(judge_fit(partition(), held(60e9, 80e9)) == Fit::fits);
-  CHECK(judge_fit(partition(), held(60e9, 80.1e9)) == Fit::tight);
-  CHECK(judge_fit(partition(), held(80e9, 90e9)) == Fit::tight);
-  CHECK(judge_fit(partition(), held(80.1e9, 90e9)) == Fit::oom);
+  CHECK(judge_fit(partition(), held(60e9, 80e9)) == MemoryFit::fits);
+  CHECK(judge_fit(partition(), held(60e9, 80.1e9)) == MemoryFit::tight);
+  CHECK(judge_fit(partition(), held(80e9, 90e9)) == MemoryFit::tight);
+  CHECK(judge_fit(partition(), held(80.1e9, 90e9)) == MemoryFit::oom);
 }
 
 TEST_CASE("a narrow range does not make a full GPU comfortable", "[estimate][fit]") {
-  CHECK(judge_fit(partition(), held(71.9e9, 72e9)) == Fit::fits);
-  CHECK(judge_fit(partition(), held(72.1e9, 72.2e9)) == Fit::tight);
+  CHECK(judge_fit(partition(), held(71.9e9, 72e9)) == MemoryFit::fits);
+  CHECK(judge_fit(partition(), held(72.1e9, 72.2e9)) == MemoryFit::tight);
 }
 
 TEST_CASE("the reason has the number", "[estimate][fit]") {

@@ -9,11 +9,11 @@ namespace schedule_test {
 namespace {
 
 // Nodes of 4 GPUs, 1 TB/s of memory bandwidth: an operation of n TB takes n seconds.
-struct Toy {
+struct ToySchedule {
   std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
   plan::Run run;
 
-  Toy() {
+  ToySchedule() {
     auto& partition = cluster->partitions.emplace_back();
     partition.gpus_per_node = 4;
     partition.nodes = 100;
@@ -79,7 +79,7 @@ double samples(const plan::Estimate& estimate) {
 
 // 4 micro-batches of 2 s and 1.6 s; 1000 steps of 64 samples.
 TEST_CASE("a constant batch is one stretch", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.samples(64'000);
   const auto made = toy.estimate();
   REQUIRE(made.schedule.size() == 1);
@@ -102,7 +102,7 @@ TEST_CASE("a constant batch is one stretch", "[estimate][schedule]") {
 // BLOOM's --rampup-batch-size 16 16 9_765_625 to 2048, 20.0B tokens of ramp: 127 batches share its
 // samples, at batch / 8 micro-batches of two samples on 4 ranks; a step ends with 0.4 s.
 TEST_CASE("a ramp-up is the integral over its batches", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 4}, {2, 256, 2048, plan::RampUp{16, 16, 9'765'625, false}});
   toy.samples(20e6);
   const auto made = toy.estimate();
@@ -132,7 +132,7 @@ TEST_CASE("a ramp-up is the integral over its batches", "[estimate][schedule]") 
 // 48 divides by 16 ranks but not by 32, and nodes never shrink: batches of 16, 32 and 48 train on
 // 4 nodes, 1 to 3 micro-batches of 2 s and 16 * 0.1 s; the full 64 on 16, one of 2 s and 6.4 s.
 TEST_CASE("each phase on fewer nodes is priced at its own layout", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 64}, {1, 1, 64, plan::RampUp{16, 16, 48'000, true}});
   toy.samples(112'000);
   const auto made = toy.estimate();
@@ -155,26 +155,26 @@ TEST_CASE("each phase on fewer nodes is priced at its own layout", "[estimate][s
 
 // 640 GB over 64 ranks are 10 GB each, over the first phase's 4 they are 160.
 TEST_CASE("a phase that does not fit spoils the run", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 64}, {1, 1, 64, plan::RampUp{4, 60, 1000, true}});
   toy.samples(10'000);
   const auto made = toy.estimate();
   CHECK(made.peak_memory == Approx(10e9));
-  CHECK(made.fit == plan::Fit::oom);
+  CHECK(made.fit == plan::MemoryFit::oom);
   CHECK(made.fit_reason == "160.0 GB of 80.0 GB on the GPU, for batches of 4 to 4 on 1 node");
 }
 
 TEST_CASE("a phase that fits changes nothing", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 64}, {1, 1, 64, plan::RampUp{16, 48, 1000, true}});  // 40 GB each
   toy.samples(10'000);
   const auto made = toy.estimate();
-  CHECK(made.fit == plan::Fit::fits);
+  CHECK(made.fit == plan::MemoryFit::fits);
   CHECK(made.fit_reason.empty());
 }
 
 TEST_CASE("a training that ends in its ramp-up has no full batch", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 16}, {1, 4, 64, plan::RampUp{16, 16, 48'000, false}});
   toy.samples(24'000);  // 16,000 at 16, 8,000 at 32
   const auto made = toy.estimate();
@@ -185,11 +185,11 @@ TEST_CASE("a training that ends in its ramp-up has no full batch", "[estimate][s
 }
 
 TEST_CASE("a backend that cannot answer for a phase is an error", "[estimate][schedule]") {
-  Toy toy;
+  ToySchedule toy;
   toy.set({1, 1, 64}, {1, 1, 64, plan::RampUp{16, 48, 1000, true}});
   toy.samples(10'000);
   backend::Work full;
-  REQUIRE(Toy::work(toy.run, full));
+  REQUIRE(ToySchedule::work(toy.run, full));
   Estimator estimator;
   auto made = estimator.estimate(toy.run, full);
   const auto refuse = [](const plan::Run& run, backend::Work&) -> Status {

@@ -45,7 +45,7 @@ TEST_CASE("without spread there is no range", "[estimate][spread]") {
 }
 
 TEST_CASE("ranges overlap where one reaches the other", "[estimate][spread]") {
-  const plan::Range range{10, 20};
+  const plan::EstimateRange range{10, 20};
   CHECK(range.overlaps({20, 30}));
   CHECK(range.overlaps({12, 13}));
   CHECK(range.overlaps({5, 30}));

@@ -28,12 +28,12 @@ plan::Partition partition() {
 // Three stages of 3, 2 and 1 layers and four micro-batches. A layer takes 1 s forward, 1 s again,
 // 2 s backward, and 1 s more for attention with a head_dim of 84; the head on the last stage 6 s;
 // a step ends with 5 s for each layer.
-struct Pipeline {
+struct PipelineCase {
   std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
   plan::Run run;
   backend::Work work;
 
-  Pipeline() {
+  PipelineCase() {
     cluster->partitions.push_back(partition());
     run.cluster = cluster;
     run.partition = &cluster->partitions.front();
@@ -70,7 +70,7 @@ struct Pipeline {
   plan::Estimate without(const std::vector<std::string>& names) {
     std::set<std::string> known;
     add_names(work, known);
-    const auto made = Without::from(names, known);
+    const auto made = LeftOutTerms::from(names, known);
     REQUIRE(made);
     auto less = work;
     made->apply(less);
@@ -82,7 +82,7 @@ struct Pipeline {
 }  // namespace
 
 TEST_CASE("an operation or a block that is left out takes no time", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   // Stages of 15, 10 and 11 s: 4 * 15 + 10 + 11, and 3 * 5 at the end.
   CHECK(pipeline.seconds({}) == Approx(96));
   CHECK(pipeline.seconds({"optimizer"}) == Approx(81));
@@ -93,7 +93,7 @@ TEST_CASE("an operation or a block that is left out takes no time", "[estimate][
 }
 
 TEST_CASE("words leave out what is no single operation", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   // Attention ten times as fast: 4.1 s for a layer.
   CHECK(pipeline.seconds({"alignment"}) == Approx(4 * 12.3 + 8.2 + 10.1 + 15));
   CHECK(pipeline.seconds({"recompute"}) == Approx(4 * 12 + 8 + 10 + 15));
@@ -107,11 +107,11 @@ TEST_CASE("words leave out what is no single operation", "[estimate][without]") 
 }
 
 TEST_CASE("without tiles a product takes its own columns alone", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   auto& op = pipeline.work.ops.back().data;
   op.kind = ORCH_GEMM;
   op.m = 10, op.n = 2900, op.k = 30, op.batch = 4;
-  const auto made = Without::from({"tiles"}, {});
+  const auto made = LeftOutTerms::from({"tiles"}, {});
   REQUIRE(made);
   made->apply(pipeline.work);
   CHECK(op.m * op.n * op.k * op.batch == Approx(10.0 * 2900 * 30 * 4));
@@ -119,7 +119,7 @@ TEST_CASE("without tiles a product takes its own columns alone", "[estimate][wit
 }
 
 TEST_CASE("no communication is no collective", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   pipeline.cluster->partitions.front().intra_node.bandwidth.value = 1e9;
   pipeline.cluster->partitions.front().intra_node.efficiency.value = 1;
   auto& send = pipeline.work.ops[1].data;
@@ -131,7 +131,7 @@ TEST_CASE("no communication is no collective", "[estimate][without]") {
 }
 
 TEST_CASE("memory is left out by its name or its kind", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   CHECK(pipeline.without({}).peak_memory == Approx(40e9));
   CHECK(pipeline.without({"Activations"}).peak_memory == Approx(30e9));
   CHECK(pipeline.without({"weights"}).peak_memory == Approx(10e9));
@@ -139,18 +139,18 @@ TEST_CASE("memory is left out by its name or its kind", "[estimate][without]") {
 }
 
 TEST_CASE("every name that does not occur is told, with a guess", "[estimate][without]") {
-  Pipeline pipeline;
+  PipelineCase pipeline;
   std::set<std::string> known;
   add_names(pipeline.work, known);
   CHECK(known == std::set<std::string>{"LM head", "activations", "layer", "logits", "norms",
                                        "optimizer", "scores", "weights"});
-  const auto made = Without::from({"LM hed", "bubble", "buble"}, known);
+  const auto made = LeftOutTerms::from({"LM hed", "bubble", "buble"}, known);
   REQUIRE_FALSE(made);
   REQUIRE(made.error().size() == 2);
   CHECK(made.error()[0].fact == "no 'LM hed' in the work of these rows");
   CHECK(made.error()[0].fix == "did you mean 'LM head'?");
   CHECK(made.error()[1].fix == "did you mean 'bubble'?");
-  CHECK_FALSE(Without::from({"lm"}, known));  // whole names
+  CHECK_FALSE(LeftOutTerms::from({"lm"}, known));  // whole names
 }
 
 }  // namespace without_test

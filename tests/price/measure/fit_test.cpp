@@ -5,7 +5,7 @@ namespace orch::measure {
 namespace {
 
 TEST_CASE("a line is found in the points that lie on it", "[machine]") {
-  std::vector<Point> points;
+  std::vector<MeasuredPoint> points;
   for (const double x : {1e3, 1e5, 1e7}) points.push_back({x, 5e-5 + x * 2e-9});
   const auto line = fit_line(points);
   CHECK(line.fixed == Approx(5e-5));
@@ -14,28 +14,29 @@ TEST_CASE("a line is found in the points that lie on it", "[machine]") {
 
 // Absolute errors would let the largest point decide alone: its 10 % are a hundred times the first.
 TEST_CASE("small times count as much as large ones", "[machine]") {
-  std::vector<Point> points{{0, 1e-4}, {1, 1e-4}, {2, 1e-4}, {1e6, 1.1e-2}};
+  std::vector<MeasuredPoint> points{{0, 1e-4}, {1, 1e-4}, {2, 1e-4}, {1e6, 1.1e-2}};
   CHECK(fit_line(points).fixed == Approx(1e-4).epsilon(1e-3));
 }
 
 TEST_CASE("no part of a line is negative", "[machine]") {
-  const std::vector<Point> convex{{1, 1}, {2, 3}, {3, 6}};
+  const std::vector<MeasuredPoint> convex{{1, 1}, {2, 3}, {3, 6}};
   CHECK(fit_line(convex).fixed == 0);
   CHECK(fit_line(convex).per_unit > 0);
-  const std::vector<Point> falling{{1, 3}, {2, 2}, {3, 1}};
+  const std::vector<MeasuredPoint> falling{{1, 3}, {2, 2}, {3, 1}};
   CHECK(fit_line(falling).per_unit == 0);
   CHECK(fit_line(falling).fixed > 0);
 }
 
 TEST_CASE("one point is all per unit, and so are points at one place", "[machine]") {
-  CHECK(fit_line(std::vector<Point>{{10, 5}}).fixed == 0);
-  CHECK(fit_line(std::vector<Point>{{10, 5}}).per_unit == Approx(0.5));
-  CHECK(fit_line(std::vector<Point>{{10, 5}, {10, 5}}).per_unit == Approx(0.5));
+  CHECK(fit_line(std::vector<MeasuredPoint>{{10, 5}}).fixed == 0);
+  CHECK(fit_line(std::vector<MeasuredPoint>{{10, 5}}).per_unit == Approx(0.5));
+  CHECK(fit_line(std::vector<MeasuredPoint>{{10, 5}, {10, 5}}).per_unit == Approx(0.5));
 }
 
 // n ranks: 2 levels(n) latencies and 2 (n - 1) / n of the bytes; 4 ranks have two levels.
-std::vector<Point> all_reduces(double latency, double bandwidth, double hops, double factor) {
-  std::vector<Point> out;
+std::vector<MeasuredPoint> all_reduces(double latency, double bandwidth, double hops,
+                                       double factor) {
+  std::vector<MeasuredPoint> out;
   for (double bytes = 4096; bytes <= 64 << 20; bytes *= 4)
     out.push_back({bytes, hops * latency + factor * bytes / bandwidth});
   return out;
@@ -59,8 +60,8 @@ TEST_CASE("noise of ten percent moves latency and bandwidth by as much", "[machi
 }
 
 TEST_CASE("the best rate is that of the fastest product", "[machine]") {
-  const std::vector<Product> products{{"fp32", 100, 100, 100, 1, 1e-3},   // 2 GFLOP/s
-                                      {"fp32", 100, 100, 100, 4, 1e-3}};  // 8 GFLOP/s
+  const std::vector<MeasuredProduct> products{{"fp32", 100, 100, 100, 1, 1e-3},   // 2 GFLOP/s
+                                              {"fp32", 100, 100, 100, 4, 1e-3}};  // 8 GFLOP/s
   CHECK(best_rate(products) == Approx(8e9));
 }
 

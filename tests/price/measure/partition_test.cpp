@@ -23,7 +23,7 @@ plan::Partition shipped() {
 }
 
 // 20 MB for 4 ms, 15 MB for 5 ms, 12 MB for 6 ms, 28 B for each of a million parameters in 7 ms.
-plan::Partition made(const Charged& charged = {20e6, 15e6, 12e6, 28}) {
+plan::Partition made(const ChargedBytes& charged = {20e6, 15e6, 12e6, 28}) {
   const auto measured = parse_measurement(kRecorded, "orch-measure");
   REQUIRE(measured);
   return measured_partition(*measured, charged, shipped(), "measured on toy x 2, 2026-11-15");
@@ -94,7 +94,7 @@ TEST_CASE("what is written is read back with the same values and origins", "[mac
   cluster.name = "local";
   cluster.doc = "a \"quoted\" doc: with colon # and hash";
   cluster.launch = "local";
-  cluster.measured = plan::Measured{"toy \"x\" 2", "2026-11-15"};
+  cluster.measured = plan::MeasuredConstants{"toy \"x\" 2", "2026-11-15"};
   cluster.partitions = {made()};
   const auto text = hardware::cluster_text(cluster, "one line\nanother");
   const auto read = hardware::parse_cluster(text, "local.yaml", gpus());
@@ -125,7 +125,7 @@ TEST_CASE("a cluster's day of measurement must be a day", "[machine]") {
   plan::Cluster cluster;
   cluster.name = "local";
   cluster.launch = "local";
-  cluster.measured = plan::Measured{"toy", "yesterday"};
+  cluster.measured = plan::MeasuredConstants{"toy", "yesterday"};
   cluster.partitions = {made()};
   const auto read =
       hardware::parse_cluster(hardware::cluster_text(cluster, ""), "local.yaml", gpus());

@@ -7,7 +7,7 @@ namespace orch::measure {
 namespace {
 
 TEST_CASE("a machine is its processor and the cores we may use", "[machine]") {
-  const Place machine;
+  const TestFolder machine;
   machine.file("proc/cpuinfo",
                "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9654 96-Core\n\n"
                "processor\t: 1\nmodel name\t: AMD EPYC 9654 96-Core\n");
@@ -15,7 +15,7 @@ TEST_CASE("a machine is its processor and the cores we may use", "[machine]") {
 }
 
 TEST_CASE("Arm's cores are known by their numbers", "[machine]") {
-  const Place machine;
+  const TestFolder machine;
   machine.file("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");
   CHECK(describe(2, machine.root()) == "Neoverse-N1 x 2");
   machine.file("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0xc0\nCPU part\t: 0xac3\n");
@@ -23,7 +23,7 @@ TEST_CASE("Arm's cores are known by their numbers", "[machine]") {
 }
 
 TEST_CASE("GPUs come first, each kind with its number", "[machine]") {
-  const Place machine;
+  const TestFolder machine;
   machine.file("proc/cpuinfo", "model name\t: Xeon\n");
   for (const auto* slot : {"0000:01:00.0", "0000:02:00.0"})
     machine.file(std::string("proc/driver/nvidia/gpus/") + slot + "/information",

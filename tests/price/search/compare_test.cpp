@@ -7,7 +7,7 @@ using namespace orch::search;
 
 namespace {
 
-plan::Planned planned(std::vector<plan::Item> items, std::int64_t global_batch = 8) {
+plan::Planned planned(std::vector<plan::EstimateItem> items, std::int64_t global_batch = 8) {
   plan::Planned made;
   made.run.model.seq = 100;
   made.run.batch.global_batch = global_batch;

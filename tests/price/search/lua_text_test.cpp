@@ -8,7 +8,7 @@ using namespace orch::search::test;
 
 namespace {
 
-plan::Run only_run(Bench& bench, const plan::Experiment& experiment) {
+plan::Run only_run(SearchBench& bench, const plan::Experiment& experiment) {
   const auto plan =
       must(plan::expand(experiment, bench.find_cluster(), [](const plan::Run&, auto&, auto&) {}));
   if (plan.runs.size() != 1) FAIL("not one run");
@@ -35,7 +35,7 @@ plan::Value other_than_default(const plan::Param& param) {
 }  // namespace
 
 TEST_CASE("all fields of an experiment are written", "[search]") {
-  Bench bench;
+  SearchBench bench;
   experiment::Loader loader{bench.backends.strategies(),
                             {fs::path(ORCH_SOURCE_DIR) / "experiments/models.lua"},
                             {"tokens_per_second", "peak_memory"}};
@@ -96,7 +96,7 @@ TEST_CASE("all fields of an experiment are written", "[search]") {
 }
 
 TEST_CASE("every parameter of a strategy is written, whatever its default", "[search]") {
-  Bench bench;
+  SearchBench bench;
   for (const char* framework : {"", "megatron-lm@0.12"})
     for (const auto& strategy : bench.backends.strategies()) {
       auto experiment = bench.parse(
@@ -127,7 +127,7 @@ TEST_CASE("every parameter of a strategy is written, whatever its default", "[se
 }
 
 TEST_CASE("a minimum that follows from a list of learning rates is not a list", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
       "training = { learning_rate = { 1e-5, 3e-4 } }, strategies = { fsdp {} } }");
@@ -138,7 +138,7 @@ TEST_CASE("a minimum that follows from a list of learning rates is not a list", 
 }
 
 TEST_CASE("what is written reads back as the same run", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(R"(return experiment {
     name = "round", doc = "a \"quoted\"\nline \\ ]]",
     model = preset("bloom-7b", { seq = 1024 }),
@@ -181,7 +181,7 @@ TEST_CASE("what is written reads back as the same run", "[search]") {
 }
 
 TEST_CASE("lists of training, a calendar and repeats are written as they were", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', nodes = 1 }, "
       "training = { seed = { 1, 2 }, clip = 0.5, learning_rate = { 1e-4, 3e-4 } }, repeats = 2, "
@@ -200,7 +200,7 @@ TEST_CASE("lists of training, a calendar and repeats are written as they were", 
 }
 
 TEST_CASE("a choice with parameters of its own is written with them", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
       "strategies = { fsdp { sharding = hybrid { shard_group = 4 }, micro_batch = 2 } } }");

@@ -9,9 +9,9 @@ using namespace orch::search;
 namespace {
 
 // Few different values, so that equal ones are common.
-std::vector<Score> random_scores(std::size_t count, unsigned seed) {
+std::vector<RunScore> random_scores(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Score> scores(count);
+  std::vector<RunScore> scores(count);
   for (std::size_t i = 0; i < count; ++i) {
     scores[i].days = static_cast<double>(random() % 20);
     scores[i].memory = static_cast<double>(random() % 20);
@@ -22,7 +22,7 @@ std::vector<Score> random_scores(std::size_t count, unsigned seed) {
   return scores;
 }
 
-std::vector<std::uint64_t> ordinals(const std::vector<Score>& scores) {
+std::vector<std::uint64_t> ordinals(const std::vector<RunScore>& scores) {
   std::vector<std::uint64_t> out;
   for (const auto& score : scores) out.push_back(score.place.block.ordinal);
   return out;
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> ordinals(const std::vector<Score>& scores) {
 }  // namespace
 
 TEST_CASE("of two that are as fast and as cheap the smaller comes first", "[search]") {
-  Score large, small;
+  RunScore large, small;
   large.memory = 2, small.memory = 1;
   small.place.block.ordinal = 1;
   CHECK(faster(small, large));
@@ -59,15 +59,15 @@ TEST_CASE("a front is exactly what no other beats", "[search]") {
   for (unsigned seed = 0; seed < 20; ++seed)
     for (const bool hours : {false, true}) {
       const auto scores = random_scores(300, seed);
-      Front whole(hours), first(hours), second(hours);
+      ParetoFront whole(hours), first(hours), second(hours);
       for (const auto& score : scores) {
         whole.add(score);
         (score.place.block.ordinal % 2 == 0 ? first : second).add(score);
       }
       first.merge(second);
-      std::vector<Score> expected;
+      std::vector<RunScore> expected;
       for (const auto& a : scores) {
-        const bool beaten = std::any_of(scores.begin(), scores.end(), [&](const Score& b) {
+        const bool beaten = std::any_of(scores.begin(), scores.end(), [&](const RunScore& b) {
           const bool no_worse =
               b.days <= a.days && b.memory <= a.memory && (!hours || b.gpu_hours <= a.gpu_hours);
           const bool same =
@@ -86,7 +86,7 @@ TEST_CASE("a ranking holds one entry per layout", "[search]") {
   Ranking ranking(10, false);
   for (const double days : {5.0, 3.0, 4.0}) {
     for (std::uint64_t inner = 0; inner < 3; ++inner) {
-      Score score;
+      RunScore score;
       score.days = days + static_cast<double>(inner);
       score.memory = 10 - static_cast<double>(inner);
       score.place.block.ordinal = static_cast<std::uint64_t>(days);
@@ -117,7 +117,7 @@ TEST_CASE("a score has the timing of its days", "[search]") {
 }
 
 TEST_CASE("layouts that may be as fast as the best are ties", "[search]") {
-  std::vector<Score> scores(4);
+  std::vector<RunScore> scores(4);
   const double days[] = {10, 11, 12, 13};
   for (std::size_t i = 0; i < 4; ++i) {
     scores[i].days = days[i];

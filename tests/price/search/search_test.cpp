@@ -28,11 +28,11 @@ const std::string kAll = R"(
     zero_stage = { 0, 1 }, offload = { "none", "optimizer" } } },
 )";
 
-using Point = std::tuple<double, double>;  // days, memory
+using FrontPoint = std::tuple<double, double>;  // days, memory
 
 // The points that no other one beats: every pair is compared.
-std::set<Point> front_of(const std::vector<Point>& points) {
-  std::set<Point> front;
+std::set<FrontPoint> front_of(const std::vector<FrontPoint>& points) {
+  std::set<FrontPoint> front;
   for (const auto& [days, memory] : points) {
     bool beaten = false;
     for (const auto& [other_days, other_memory] : points)
@@ -44,27 +44,27 @@ std::set<Point> front_of(const std::vector<Point>& points) {
 }
 
 // The results, if there is only one question.
-const Lists& only(const Found& found) {
+const ResultLists& only(const SearchResult& found) {
   REQUIRE(found.questions.size() == 1);
   return found.questions.front();
 }
 
-std::vector<Point> points_of(const std::vector<Bench::Priced>& priced) {
-  std::vector<Point> points;
+std::vector<FrontPoint> points_of(const std::vector<SearchBench::Priced>& priced) {
+  std::vector<FrontPoint> points;
   for (const auto& [run, estimate] : priced)
     points.emplace_back(estimate.days_to_train, estimate.peak_memory);
   return points;
 }
 
-std::set<Point> points_of(const std::vector<Score>& scores) {
-  std::set<Point> points;
+std::set<FrontPoint> points_of(const std::vector<RunScore>& scores) {
+  std::set<FrontPoint> points;
   for (const auto& score : scores) points.insert({score.days, score.memory});
   return points;
 }
 
 // The best of each layout, ascending.
 template <class Value>
-std::vector<double> best_by_layout(const std::vector<Bench::Priced>& priced, Value value) {
+std::vector<double> best_by_layout(const std::vector<SearchBench::Priced>& priced, Value value) {
   std::map<decltype(layout_of(priced.front().run)), double> best;
   for (const auto& [run, estimate] : priced) {
     const auto [place, fresh] = best.try_emplace(layout_of(run), value(estimate));
@@ -76,13 +76,13 @@ std::vector<double> best_by_layout(const std::vector<Bench::Priced>& priced, Val
   return values;
 }
 
-std::vector<double> days_of(const std::vector<Score>& scores) {
+std::vector<double> days_of(const std::vector<RunScore>& scores) {
   std::vector<double> days;
   for (const auto& score : scores) days.push_back(score.days);
   return days;
 }
 
-void compare(Bench& bench, const std::string& searched, const std::string& listed) {
+void compare(SearchBench& bench, const std::string& searched, const std::string& listed) {
   const auto priced = bench.plan(listed);
   REQUIRE(priced.size() > 10);
   const auto experiment = bench.parse(searched);
@@ -113,14 +113,14 @@ void compare(Bench& bench, const std::string& searched, const std::string& liste
 }  // namespace
 
 TEST_CASE("the best and the front are those of all combinations", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto end = "}";
   const auto own = "strategies = { megatron {} }, ";
   compare(bench, kHead + kBatch + own + end, kHead + kBatch + kAll + end);
 }
 
 TEST_CASE("constraints of the experiment hold for what is found", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const std::string rule = R"(constraints = {
       narrow = function(r) return r.tensor_parallel <= 2 end,
       kept = function(r) return r.recompute ~= "none" or "no" end } })";
@@ -129,7 +129,7 @@ TEST_CASE("constraints of the experiment hold for what is found", "[search]") {
 }
 
 TEST_CASE("functions of the experiment see the layout of the moment", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const std::string function =
       "fp32_accumulate = function(r) return r.zero_stage == 1 and "
       "r.tensor_parallel > 1 end";
@@ -140,7 +140,7 @@ TEST_CASE("functions of the experiment see the layout of the moment", "[search]"
 }
 
 TEST_CASE("a function may ask for what must be given", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
       "batch = { global_batch = function(r) return 8 * r.gpus + 0 * r.stage end }, strategies = { "
@@ -159,7 +159,7 @@ TEST_CASE("a function may ask for what must be given", "[search]") {
 }
 
 TEST_CASE("a search of several strategies, GPU counts and lists", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto head = [](const std::string& strategies) {
     return "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = { 8, "
            "16 } }, batch = { global_batch = 64 }, strategies = { " +
@@ -199,7 +199,7 @@ TEST_CASE("a search of several strategies, GPU counts and lists", "[search]") {
 }
 
 TEST_CASE("the fastest of each strategy is found, however slow it is", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto head = [](const std::string& strategies) {
     return "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 16 "
            "}, "
@@ -224,7 +224,7 @@ TEST_CASE("the fastest of each strategy is found, however slow it is", "[search]
 // Nine of ten measurements lie within 1.645 standard deviations of a logarithm: two estimates of
 // the same spread overlap where their ratio is below the square of what that makes.
 TEST_CASE("ties are the layouts whose ranges overlap with the best's", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(kHead + kBatch + "strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
@@ -240,7 +240,7 @@ TEST_CASE("ties are the layouts whose ranges overlap with the best's", "[search]
 }
 
 TEST_CASE("a ramp-up on fewer nodes takes as long as a plan says", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto head = [](const std::string& settings) {
     return "return experiment { model = gpt { layers = 8, hidden = 4096, heads = 4, vocab = 51200, "
            "seq = 2048 }, hardware = { cluster = 'dgx-a100', gpus = 32 }, batch = { global_batch = "
@@ -265,7 +265,7 @@ TEST_CASE("a ramp-up on fewer nodes takes as long as a plan says", "[search]") {
 }
 
 TEST_CASE("a deadline counts on the calendar", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto with = [&](const std::string& limits) {
     return bench.parse(
         "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
@@ -282,7 +282,7 @@ TEST_CASE("a deadline counts on the calendar", "[search]") {
 }
 
 TEST_CASE("the number of threads does not change what is found", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment =
       bench.parse(kHead + kBatch +
                   "strategies = { megatron {}, fsdp {} }, constraints = { odd = "
@@ -295,7 +295,7 @@ TEST_CASE("the number of threads does not change what is found", "[search]") {
     CHECK(several.evaluated == one.evaluated);
     CHECK(several.rejected == one.rejected);
     CHECK(several.oom == one.oom);
-    const auto same = [&](const std::vector<Score>& a, const std::vector<Score>& b) {
+    const auto same = [&](const std::vector<RunScore>& a, const std::vector<RunScore>& b) {
       REQUIRE(a.size() == b.size());
       for (std::size_t i = 0; i < a.size(); ++i) {
         CHECK(a[i].place.block.ordinal == b[i].place.block.ordinal);
@@ -316,7 +316,7 @@ TEST_CASE("the number of threads does not change what is found", "[search]") {
 }
 
 TEST_CASE("of equals the one nearest to the experiment is named", "[search]") {
-  Bench bench;
+  SearchBench bench;
   // With one tensor-parallel rank, sequence parallelism has no effect, so both are equal.
   const auto own = "strategies = { megatron { tensor_parallel = 1, sequence_parallel = %s } } }";
   for (const bool said : {false, true}) {
@@ -332,7 +332,7 @@ TEST_CASE("of equals the one nearest to the experiment is named", "[search]") {
 }
 
 TEST_CASE("the best keeps the budget where anything does", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto with = [&](const std::string& budget) {
     return bench.parse(
         "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = { 8, 64 "
@@ -367,7 +367,7 @@ TEST_CASE("the best keeps the budget where anything does", "[search]") {
 }
 
 TEST_CASE("what cannot fit is counted, and the nearest is named", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(
       "return experiment { model = 'gpt-530b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
       "batch = { global_batch = 8 }, strategies = { megatron {} } }");
@@ -381,7 +381,7 @@ TEST_CASE("what cannot fit is counted, and the nearest is named", "[search]") {
 }
 
 TEST_CASE("a strict experiment lets no warning pass", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment =
       bench.parse(kHead + kBatch + "strict = true, strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
@@ -391,10 +391,10 @@ TEST_CASE("a strict experiment lets no warning pass", "[search]") {
 }
 
 TEST_CASE("an interrupted search gives what it has", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(kHead + kBatch + "strategies = { megatron {} } }");
   const auto space = bench.space(experiment, {{}, {"all"}});
-  Options options;
+  SearchOptions options;
   options.threads = 2;
   int asked = 0, to_count = 0;
   const double size = size_of(*space, [&] { return ++to_count < 0; });
@@ -408,10 +408,10 @@ TEST_CASE("an interrupted search gives what it has", "[search]") {
 }
 
 TEST_CASE("only what is accepted is found, and a failure to say so ends the search", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto experiment = bench.parse(kHead + kBatch + "strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
-  Options options;
+  SearchOptions options;
   options.accept = [](const plan::Run& run, const plan::Estimate&) -> Result<bool> {
     return run.layout.pipeline_parallel == 4;
   };
@@ -427,7 +427,7 @@ TEST_CASE("only what is accepted is found, and a failure to say so ends the sear
 // Compared with separate searches for each machine and sequence length.
 TEST_CASE("machines and sequence lengths have lists of their own, in the order of a plan",
           "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto text = [](const std::string& cluster, const std::string& seq) {
     return "return experiment { model = preset('gpt-1.3b', { seq = " + seq +
            " }), hardware = { cluster = " + cluster +

@@ -9,7 +9,7 @@ using namespace orch::search;
 namespace {
 
 MakeModel bloom() {
-  return [](const Shape& shape) {
+  return [](const RankShape& shape) {
     return plan::sized("bloom", "", shape.layers, shape.hidden, shape.heads, 250880, 2048);
   };
 }
@@ -28,7 +28,7 @@ TEST_CASE("shapes are all that come to the size", "[search]") {
   wanted.tolerance = 0.03;
   for (std::int64_t layers = 60; layers <= 110; ++layers) wanted.layers.push_back(layers);
   wanted.heads = {64, 96, 112, 128};
-  std::vector<Shape> expected;
+  std::vector<RankShape> expected;
   for (std::int64_t layers = 60; layers <= 110; ++layers)
     for (std::int64_t hidden = 128; hidden <= 20480; hidden += 128)
       for (const std::int64_t heads : {64, 96, 112, 128})
@@ -39,7 +39,7 @@ TEST_CASE("shapes are all that come to the size", "[search]") {
   REQUIRE(shapes);
   CHECK(*shapes == expected);
   // The model that was trained is one of them.
-  CHECK(std::find(shapes->begin(), shapes->end(), Shape{70, 14336, 112}) != shapes->end());
+  CHECK(std::find(shapes->begin(), shapes->end(), RankShape{70, 14336, 112}) != shapes->end());
 }
 
 TEST_CASE("without layers and heads shapes are of usual proportions", "[search]") {
@@ -54,7 +54,7 @@ TEST_CASE("without layers and heads shapes are of usual proportions", "[search]"
     CHECK(hidden / heads % 16 == 0);
     CHECK(std::abs(params(layers, hidden) / 176e9 - 1) <= 0.02);
   }
-  CHECK(std::find(shapes->begin(), shapes->end(), Shape{70, 14336, 112}) != shapes->end());
+  CHECK(std::find(shapes->begin(), shapes->end(), RankShape{70, 14336, 112}) != shapes->end());
 }
 
 TEST_CASE("a size that no shape has is an error with the nearest", "[search]") {

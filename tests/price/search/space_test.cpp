@@ -17,17 +17,17 @@ std::string written(const std::string& hardware, const std::string& batch,
          " }";
 }
 
-std::vector<Block> blocks_of(const Space& space) {
-  std::vector<Block> blocks;
-  Cursor cursor(space);
-  for (Block block; cursor.next(block);) blocks.push_back(block);
+std::vector<SettingsBlock> blocks_of(const SearchSpace& space) {
+  std::vector<SettingsBlock> blocks;
+  SpaceCursor cursor(space);
+  for (SettingsBlock block; cursor.next(block);) blocks.push_back(block);
   std::sort(blocks.begin(), blocks.end(),
-            [](const Block& a, const Block& b) { return a.ordinal < b.ordinal; });
+            [](const SettingsBlock& a, const SettingsBlock& b) { return a.ordinal < b.ordinal; });
   for (std::size_t i = 0; i < blocks.size(); ++i) CHECK(blocks[i].ordinal == i);  // each once
   return blocks;
 }
 
-double size(Bench& bench, const std::string& lua, const Opening& opening = {}) {
+double size(SearchBench& bench, const std::string& lua, const OpenFields& opening = {}) {
   const auto parsed = bench.parse(lua);
   return size_of(*bench.space(parsed, opening));
 }
@@ -35,7 +35,7 @@ double size(Bench& bench, const std::string& lua, const Opening& opening = {}) {
 }  // namespace
 
 TEST_CASE("layouts are those that divide", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed = bench.parse(written("gpus = 24", "global_batch = 12", "megatron {}"));
   const auto space = bench.space(parsed);
   std::vector<std::array<std::int64_t, 3>> expected, actual;
@@ -52,7 +52,7 @@ TEST_CASE("layouts are those that divide", "[search]") {
 }
 
 TEST_CASE("sizes by hand", "[search]") {
-  Bench bench;
+  SearchBench bench;
   // Micro-batches 1, 2, 4, 8; three recomputations.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "ddp {}")) == 12);
   // Both values of another field in the experiment are tried.
@@ -102,12 +102,12 @@ TEST_CASE("sizes by hand", "[search]") {
 }
 
 TEST_CASE("interleave divides the layers of a stage", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed = bench.parse(written("gpus = 4", "global_batch = 4", "megatron {}"));
   const auto space = bench.space(parsed, {{"recompute", "sequence_parallel", "zero_stage",
                                            "stage_partition", "micro_batch", "offload"},
                                           {}});
-  Maker maker(*space, 0);
+  RunMaker maker(*space, 0);
   for (const auto& block : blocks_of(*space)) {
     // 12 layers: 1 stage 1; 2 stages of 6: 1, 2, 3, 6; 4 stages of 3: 1, 3.
     const std::map<std::int64_t, std::uint64_t> expected{{1, 1}, {2, 4}, {4, 2}};
@@ -125,13 +125,13 @@ TEST_CASE("interleave divides the layers of a stage", "[search]") {
 }
 
 TEST_CASE("what is not open stays as the experiment has it", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed =
       bench.parse(written("gpus = 8, qos = 'dev'", "global_batch = 8",
                           "megatron { dtype = 'fp16', fp32_accumulate = true, zero_stage = 1 }",
                           "tokens = 5e9, steps = 7"));
   const auto space = bench.space(parsed, {{"zero_stage"}, {}});
-  Maker maker(*space, 0);
+  RunMaker maker(*space, 0);
   for (const auto& block : blocks_of(*space)) {
     maker.start(block);
     do {
@@ -147,7 +147,7 @@ TEST_CASE("what is not open stays as the experiment has it", "[search]") {
 }
 
 TEST_CASE("fields that cannot be kept or opened are named", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed = bench.parse(written("gpus = 8", "global_batch = 64", "ddp {}, megatron {}"));
   const auto errors = bench.errors(
       parsed, {{"tensor_paralel", "overlap"}, {"bucket_mb", "flash", "gpus", "overlap"}});
@@ -161,7 +161,7 @@ TEST_CASE("fields that cannot be kept or opened are named", "[search]") {
 }
 
 TEST_CASE("a search needs GPUs and a batch to divide", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto no_gpus = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100' }, batch = { "
       "data_parallel = 2, accumulate = 4 }, strategies = { megatron {} } }");
@@ -173,7 +173,7 @@ TEST_CASE("a search needs GPUs and a batch to divide", "[search]") {
   const auto kept = bench.parse(written("gpus = 8", "micro_batch = 2, accumulate = 3", "ddp {}"));
   const auto space = bench.space(kept, {{"micro_batch"}, {}});
   CHECK(size_of(*space) == 3);
-  Maker maker(*space, 0);
+  RunMaker maker(*space, 0);
   maker.start(blocks_of(*space).front());
   CHECK(maker.run().batch.global_batch == 2 * 3 * 8);
 
@@ -184,7 +184,7 @@ TEST_CASE("a search needs GPUs and a batch to divide", "[search]") {
 }
 
 TEST_CASE("shapes take the place of the model's own sizes", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed = bench.parse(
       "return experiment { model = { 'bloom-7b', preset('bloom-7b', { layers = 31 }) }, search = { "
       "params = '7B', tolerance = 0.02, layers = { from = 28, to = 34 }, heads = { 32, 64 } }, "
@@ -195,11 +195,11 @@ TEST_CASE("shapes take the place of the model's own sizes", "[search]") {
   const auto& shapes = space->parts().front().shapes;
   const auto blocks = blocks_of(*space);
   REQUIRE(blocks.size() == shapes.size());
-  Maker maker(*space, 0);
+  RunMaker maker(*space, 0);
   for (const auto& block : blocks) {
     maker.start(block);
     const auto& model = maker.run().model;
-    CHECK(Shape{model.layers, model.hidden, model.heads} == shapes[block.shape]);
+    CHECK(RankShape{model.layers, model.hidden, model.heads} == shapes[block.shape]);
     CHECK(std::abs(model.params() / 7e9 - 1) <= 0.02);
     CHECK(model.vocab == 250880);
     CHECK(model.name == shape_name("bloom", shapes[block.shape]));
@@ -207,7 +207,7 @@ TEST_CASE("shapes take the place of the model's own sizes", "[search]") {
 }
 
 TEST_CASE("strategies of different software are parts of their own", "[search]") {
-  Bench bench;
+  SearchBench bench;
   const auto parsed = bench.parse(
       "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
       "stack = 'ours', batch = { global_batch = 8 }, strategies = { ddp {}, ddp { stack = 'theirs' "
@@ -216,7 +216,7 @@ TEST_CASE("strategies of different software are parts of their own", "[search]")
   const auto space = bench.space(parsed);
   REQUIRE(space->parts().size() == 4);
   const auto stack = [&](std::uint32_t part) {
-    Maker maker(*space, part);
+    RunMaker maker(*space, part);
     maker.start(maker.blocks(0, 0).front());
     return maker.run().stack;
   };

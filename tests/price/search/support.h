@@ -17,7 +17,7 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-struct Bench {
+struct SearchBench {
   backend::Backends backends =
       must(backend::Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins"}));
   hardware::Catalog clusters{{fs::path(ORCH_SOURCE_DIR) / "experiments/clusters"},
@@ -29,21 +29,21 @@ struct Bench {
     return [this](std::string_view name) { return clusters.find(name); };
   }
   plan::Experiment parse(const std::string& lua) { return must(loader.parse(lua, "test.lua")); }
-  std::unique_ptr<const Space> space(const plan::Experiment& experiment,
-                                     const Opening& opening = {}) {
-    return must(Space::make(experiment, find_cluster(), opening));
+  std::unique_ptr<const SearchSpace> space(const plan::Experiment& experiment,
+                                           const OpenFields& opening = {}) {
+    return must(SearchSpace::make(experiment, find_cluster(), opening));
   }
-  Errors errors(const plan::Experiment& experiment, const Opening& opening = {}) {
-    const auto space = Space::make(experiment, find_cluster(), opening);
+  Errors errors(const plan::Experiment& experiment, const OpenFields& opening = {}) {
+    const auto space = SearchSpace::make(experiment, find_cluster(), opening);
     REQUIRE_FALSE(space);
     return space.error();
   }
-  Found search(const Space& space, unsigned threads = 2) {
-    Options options;
+  SearchResult search(const SearchSpace& space, unsigned threads = 2) {
+    SearchOptions options;
     options.threads = threads;
     return must(search::search(space, backends, options));
   }
-  plan::Run at(const Space& space, const Score& score) {
+  plan::Run at(const SearchSpace& space, const RunScore& score) {
     std::vector<Error> reasons;
     auto run = run_at(space, backends, score.place, reasons);
     CHECK(text(reasons).empty());
@@ -52,7 +52,7 @@ struct Bench {
   // As in a plan: a ramp-up is estimated at the layout of each of its phases.
   plan::Estimate price(const plan::Run& run, bool scheduled = true) {
     const auto ask = [this](const plan::Run& asked, backend::Work& to) {
-      return backends.of(*asked.strategy).work(asked, backend::Explained::none, to);
+      return backends.of(*asked.strategy).work(asked, backend::WorkTexts::none, to);
     };
     backend::Work work;
     REQUIRE(ask(run, work));
@@ -75,7 +75,7 @@ struct Bench {
         }));
     std::vector<Priced> priced;
     for (const auto& run : planned.runs)
-      if (auto estimate = price(run); estimate.fit != plan::Fit::oom)
+      if (auto estimate = price(run); estimate.fit != plan::MemoryFit::oom)
         priced.push_back({run, std::move(estimate)});
     return priced;
   }

@@ -11,8 +11,8 @@ using namespace orch::events;
 
 namespace {
 
-std::optional<record::Progress> progress_of(const std::string& events) {
-  const Place place;
+std::optional<record::TrainingProgress> progress_of(const std::string& events) {
+  const TestFolder place;
   place.file("events.jsonl", events);
   return read_progress(place.root(), 0);
 }
@@ -59,7 +59,7 @@ TEST_CASE("before the first step there is no progress", "[collect][events]") {
                           "\n"));
   CHECK_FALSE(progress_of(R"({"step":7})"
                           "\n"));
-  const Place place;
+  const TestFolder place;
   CHECK_FALSE(read_progress(place.root(), 0));
   CHECK_FALSE(read_progress(place.root() / "nowhere", 0));
 }
@@ -127,7 +127,7 @@ TEST_CASE("a last line without its end counts if it is whole", "[collect][events
 }
 
 TEST_CASE("of a long file only the end is read", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.file("events.jsonl", step(1, R"(,"step_seconds":50)"));
   fs::resize_file(file, std::uintmax_t{10} << 30);  // sparse: zeros
   {
@@ -159,7 +159,7 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
 }
 
 TEST_CASE("the age is that of the file by its own clock", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.file("events.jsonl", step(1, ""));
   const double now = file_system_now(place.root());
   CHECK(now > 1.7e9);
@@ -171,7 +171,7 @@ TEST_CASE("the age is that of the file by its own clock", "[collect][events]") {
 
 TEST_CASE("the file system's time leaves nothing behind, and falls back to ours",
           "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   const double before = static_cast<double>(::time(nullptr));
   CHECK(file_system_now(place.root()) >= before - 1);
   CHECK(fs::is_empty(place.root()));
@@ -179,7 +179,7 @@ TEST_CASE("the file system's time leaves nothing behind, and falls back to ours"
 }
 
 TEST_CASE("what is not a plain file has no progress", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   const auto path = place.root() / "events.jsonl";
   fs::create_directory(path);
   CHECK_FALSE(read_progress(place.root(), 0));

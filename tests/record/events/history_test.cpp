@@ -7,7 +7,7 @@ namespace orch::events {
 namespace {
 
 // Attempts of a run, removed after the test.
-struct Attempts : Place {
+struct Attempts : TestFolder {
   void add(const std::string& events) {
     const auto number = std::to_string(list.size() + 1);
     list.push_back(file(fs::path(number) / "events.jsonl", events).parent_path());

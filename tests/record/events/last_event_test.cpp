@@ -10,8 +10,8 @@ using record::Failure;
 
 namespace {
 
-record::Confession confession_of(const std::string& events) {
-  const Place place;
+record::FailureReport confession_of(const std::string& events) {
+  const TestFolder place;
   place.file("events.jsonl", events);
   return read_failure(place.root());
 }
@@ -23,7 +23,7 @@ std::string failed(const std::string& kind, const std::string& message) {
 }  // namespace
 
 TEST_CASE("bytes of a step are the growth of the attempt's count", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   std::string events;
   for (int i = 11; i <= 20; ++i)  // resumed: the count begins again, the steps do not
     events += step(i, R"(,"communicated_bytes":)" + std::to_string(1000 * (i - 10)));
@@ -41,7 +41,7 @@ TEST_CASE("bytes of a step are the growth of the attempt's count", "[collect][ev
 }
 
 TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   place.file("events.jsonl", step(1, R"(,"loss":9,"gradient_norm":3,"learning_rate":0.1)") +
                                  R"({"event":"evaluation","step":1,"loss":8.5})"
                                  "\n" +
@@ -58,7 +58,7 @@ TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect
 }
 
 TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   const auto machine = [](const std::string& rest) {
     return R"({"event":"machine","time":9)" + rest + "}\n";
   };
@@ -77,7 +77,7 @@ TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[
 }
 
 TEST_CASE("the last profile counts, and only what is a number in it", "[collect][events]") {
-  const Place place;
+  const TestFolder place;
   record::Measurement found;
   CHECK_FALSE(read_profile(place.root(), found));
   place.file("events.jsonl",

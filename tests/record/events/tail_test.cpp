@@ -9,8 +9,8 @@ using namespace orch::events;
 namespace {
 
 std::string last_lines(const std::string& text, std::int64_t lines) {
-  const Place place;
-  Tail tail(place.file("log", text), lines);
+  const TestFolder place;
+  LogTail tail(place.file("log", text), lines);
   std::string out;
   while (true) {
     const auto chunk = tail.next();
@@ -37,8 +37,8 @@ TEST_CASE("a tail begins with the last lines", "[collect][tail]") {
 }
 
 TEST_CASE("a tail gives what is new, and begins again when the file shrank", "[collect][tail]") {
-  const Place place;
-  Tail tail(place.root() / "log", 1);
+  const TestFolder place;
+  LogTail tail(place.root() / "log", 1);
   CHECK(tail.next().text.empty());  // not there yet
   const auto file = place.file("log", "old\nfirst\n");
   CHECK(tail.next().text == "first\n");
@@ -56,15 +56,15 @@ TEST_CASE("a tail gives what is new, and begins again when the file shrank", "[c
 }
 
 TEST_CASE("a log of 10 GB comes in pieces", "[collect][tail]") {
-  const Place place;
+  const TestFolder place;
   const auto file = place.file("log", "");
   fs::resize_file(file, std::uintmax_t{10} << 30);
   std::ofstream(file, std::ios::app) << "\none\ntwo\n";
-  CHECK(Tail(file, 2).next().text == "one\ntwo\n");
-  auto chunk = Tail(file, 100).next();  // the search for a line end is limited
+  CHECK(LogTail(file, 2).next().text == "one\ntwo\n");
+  auto chunk = LogTail(file, 100).next();  // the search for a line end is limited
   CHECK(chunk.text.size() <= 4 << 20);
   CHECK(chunk.more);
-  chunk = Tail(file, -1).next();
+  chunk = LogTail(file, -1).next();
   CHECK(chunk.text.size() == 4 << 20);
   CHECK(chunk.more);
 }

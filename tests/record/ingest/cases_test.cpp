@@ -130,7 +130,7 @@ void check_fact(const record::Record& found, const std::string& line) {
 void check_case(const fs::path& folder) {
   static const Patterns patterns = shipped();
   INFO(folder.filename().string());
-  const Folder copy;
+  const LogFolder copy;
   const auto log = log_of_case(folder);
   const auto found = ingest({copy.write("log.txt", log).string()}, patterns);
   REQUIRE(found.has_value());

@@ -38,7 +38,7 @@ TEST_CASE("micro-batches that a table counts are steps once it is said how many 
 }
 
 TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto plain = folder.write("job.out", log_text());
   const auto patterns = shipped();
   for (const auto* program : {"gzip", "xz", "zstd", "bzip2"}) {
@@ -55,7 +55,7 @@ TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
 }
 
 TEST_CASE("a compressed log that was cut gives what it has, and says so", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto packed = folder.path() / "job.gz";
   if (!pack("gzip", folder.write("job.out", log_text()), packed)) SKIP("no gzip");
   fs::resize_file(packed, fs::file_size(packed) - 12);
@@ -66,7 +66,7 @@ TEST_CASE("a compressed log that was cut gives what it has, and says so", "[inge
 }
 
 TEST_CASE("copies of a log are one run", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto text = log_text();
   auto other = text;
   other[other.size() / 2] ^= 1;
@@ -87,7 +87,7 @@ TEST_CASE("copies of a log are one run", "[ingest][files]") {
 }
 
 TEST_CASE("jobs that fail with the same words have failed both", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const std::string killed =
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
   auto half = log_text();
@@ -103,7 +103,7 @@ TEST_CASE("jobs that fail with the same words have failed both", "[ingest][files
 }
 
 TEST_CASE("a few bytes that could begin a compressed file are text", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto file = folder.write("x.log", "BZh").string();
   CHECK(ingest({file}, shipped()).has_value());
 }
@@ -128,7 +128,7 @@ TEST_CASE("settings that any framework may print name none", "[ingest][files]") 
 }
 
 TEST_CASE("what a person says of a log counts before anything is computed", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   std::string text = "***** Running training *****\n";
   for (int step = 1; step <= 6; ++step)
     text += "[timer.py:199:stop] epoch=0/micro_step=1/global_step=" + std::to_string(step) +
@@ -144,10 +144,10 @@ TEST_CASE("what a person says of a log counts before anything is computed", "[in
 }
 
 TEST_CASE("what lies beside a log fills in what it does not say", "[ingest][files]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto log = folder.write("job.out", log_text()).string();
   IngestOptions options;
-  options.beside = [](const fs::path&) { return Known{{"gbs", "9"}, {"seq", "2048"}}; };
+  options.beside = [](const fs::path&) { return KnownFacts{{"gbs", "9"}, {"seq", "2048"}}; };
   const auto found = ingest({log}, shipped(), options);
   CHECK(found->runs.at(0).whole("global_batch") == 64);  // as its steps say
   CHECK(found->runs.at(0).whole("seq") == 2048);

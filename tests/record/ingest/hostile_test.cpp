@@ -27,7 +27,7 @@ std::vector<std::string> all_cases() {
 }  // namespace
 
 TEST_CASE("files that are no logs are passed over with the reason", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = shipped();
   std::string binary(
       "\x7f"
@@ -57,7 +57,7 @@ TEST_CASE("files that are no logs are passed over with the reason", "[ingest][ho
 }
 
 TEST_CASE("a file of a folder that cannot be read stops nothing", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   folder.write("job.out", iteration(1, 10, 1000, 2));
   // Opens, and then gives an error, whoever asks.
   const auto odd = folder.path() / "memory.out";
@@ -72,7 +72,7 @@ TEST_CASE("a file of a folder that cannot be read stops nothing", "[ingest][host
 
 TEST_CASE("what may not be read is passed over", "[ingest][hostile]") {
   constexpr uid_t kNobody = 65534;
-  const Folder folder;
+  const LogFolder folder;
   folder.write("job.out", iteration(1, 10, 1000, 2));
   const auto file = folder.write("a/other.out", iteration(1, 10, 1000, 2));
   const auto below = folder.write("b/other.out", iteration(1, 10, 1000, 2)).parent_path();
@@ -93,14 +93,14 @@ TEST_CASE("what may not be read is passed over", "[ingest][hostile]") {
 }
 
 TEST_CASE("the log of a pipe at its end is not running", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto pipe = (folder.path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(pipe) << iteration(1, 10, 1000, 2); });
   const auto found = ingest({pipe}, shipped());
   writer.join();
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].state == record::State::stopped);
+  CHECK(found->runs[0].state == record::RunState::stopped);
 }
 
 TEST_CASE("a path that is not there is an error, all of them at once", "[ingest][hostile]") {
@@ -110,7 +110,7 @@ TEST_CASE("a path that is not there is an error, all of them at once", "[ingest]
 }
 
 TEST_CASE("two logs of one name are told apart by their paths", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto one = folder.write("a/job.out", iteration(1, 10, 1000, 2)).string();
   const auto two = folder.write("b/job.out", iteration(1, 10, 2000, 2)).string();
   const auto found = ingest({one, two}, shipped());
@@ -120,7 +120,7 @@ TEST_CASE("two logs of one name are told apart by their paths", "[ingest][hostil
 }
 
 TEST_CASE("an interrupt ends the reading", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto log = folder.write("log", iteration(1, 10, 1000, 2)).string();
   const auto found = ingest({log}, shipped(), {.set = {}, .interrupted = [] { return true; }});
   REQUIRE_FALSE(found.has_value());
@@ -205,7 +205,7 @@ TEST_CASE("a value that was cut is never taken for a whole one", "[ingest][hosti
 }
 
 TEST_CASE("memory does not grow with the number of steps", "[ingest][hostile]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = shipped();
   const auto write = [&](const std::string& name, long steps) {
     std::ofstream file(folder.path() / name);

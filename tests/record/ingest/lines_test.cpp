@@ -19,10 +19,10 @@ struct Heard {
 
 std::vector<Heard> lines_of(std::string_view text, ReadOptions options = {},
                             ReadResult* result = nullptr) {
-  const Folder folder;
+  const LogFolder folder;
   const int file = ::open(folder.write("log", text).c_str(), O_RDONLY);
   std::vector<Heard> heard;
-  const auto read = read_lines(file, "log", options, [&](const Line& line) {
+  const auto read = read_lines(file, "log", options, [&](const LogLine& line) {
     heard.push_back({std::string(line.text), line.number, line.whole});
   });
   ::close(file);
@@ -127,7 +127,7 @@ TEST_CASE("a pipe may give a few bytes at a time", "[ingest][lines]") {
   });
   std::vector<std::string> heard;
   const auto read =
-      read_lines(ends[0], "pipe", {}, [&](const Line& line) { heard.emplace_back(line.text); });
+      read_lines(ends[0], "pipe", {}, [&](const LogLine& line) { heard.emplace_back(line.text); });
   writer.join();
   ::close(ends[0]);
   REQUIRE(read.has_value());

@@ -21,18 +21,18 @@ Patterns shipped(const std::vector<fs::path>& others) {
   return std::move(*patterns);
 }
 
-Folder::Folder() {
+LogFolder::LogFolder() {
   static std::atomic<int> count = 0;
   path_ = fs::temp_directory_path() / fmt::format("orch-ingest-{}-{}", ::getpid(), count++);
   fs::create_directories(path_);
 }
 
-Folder::~Folder() {
+LogFolder::~LogFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
-fs::path Folder::write(const std::string& name, std::string_view text) const {
+fs::path LogFolder::write(const std::string& name, std::string_view text) const {
   const auto path = path_ / name;
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
@@ -57,7 +57,7 @@ std::string log_of_case(const fs::path& folder) {
 
 Ingested read_text(std::string_view text) {
   static const Patterns patterns = shipped();
-  const Folder folder;
+  const LogFolder folder;
   auto found = ingest({folder.write("log.txt", text).string()}, patterns);
   REQUIRE(found.has_value());
   return std::move(*found);

@@ -12,12 +12,12 @@ namespace orch::ingest {
 Patterns shipped(const std::vector<fs::path>& others = {});
 
 // A folder that is gone at the end.
-class Folder {
+class LogFolder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  LogFolder();
+  ~LogFolder();
+  LogFolder(const LogFolder&) = delete;
+  LogFolder& operator=(const LogFolder&) = delete;
   fs::path write(const std::string& name, std::string_view text) const;
   const fs::path& path() const { return path_; }
 

@@ -6,7 +6,7 @@ namespace orch::ingest {
 namespace {
 
 std::string errors_of(std::string_view lua) {
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = Patterns::load({folder.write("mine.lua", lua)});
   return patterns ? "" : text(patterns.error());
 }
@@ -97,7 +97,7 @@ TEST_CASE("the example of the README is a framework of one's own", "[ingest][pat
     return std::count(text.begin(), text.end(), '\n');
   };
   CHECK(lines(block("lua")) < 25);
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = shipped({folder.write("tiny.lua", block("lua"))});
   const auto found = ingest({folder.write("job.out", block("text")).string()}, patterns);
   REQUIRE(found.has_value());
@@ -111,7 +111,7 @@ TEST_CASE("the example of the README is a framework of one's own", "[ingest][pat
   CHECK(run.measured.steps_planned == 4);
   CHECK(run.measured.last_loss == 3.2);
   CHECK(run.measured.step_seconds->value == 0.51);
-  CHECK(run.state == record::State::finished);
+  CHECK(run.state == record::RunState::finished);
 
   from = readme.find("## A framework that tells rates");
   CHECK(lines(block("lua")) < 25);
@@ -125,7 +125,7 @@ TEST_CASE("the example of the README is a framework of one's own", "[ingest][pat
 }
 
 TEST_CASE("a user's rule goes before a shipped one", "[ingest][patterns]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto mine = folder.write("mine.lua", R"lua(return { framework = "mine", fields = { {
     begins = "iteration {step}/{steps_planned}", kind = "step", weight = 9, bar_at_end = true,
     keys = { ["elapsed time per iteration (ms)"] = "step_seconds" } } } })lua");
@@ -138,7 +138,7 @@ TEST_CASE("a user's rule goes before a shipped one", "[ingest][patterns]") {
 }
 
 TEST_CASE("of two rules for a line the user's is believed", "[ingest][patterns]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto mine = folder.write("mine.lua", R"lua(return { lines = { {
     has = "using world size", weight = 6, match = "using world size: (?<nodes>\\d+)",
     set = { gpus = 7 } } } })lua");
@@ -152,7 +152,7 @@ TEST_CASE("of two rules for a line the user's is believed", "[ingest][patterns]"
 }
 
 TEST_CASE("an expression that searches without end gives up", "[ingest][patterns]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto mine = folder.write("mine.lua", R"lua(return { lines = { {
     has = "aaa", match = "^(a+)+$", failure = "data" } } })lua");
   const auto patterns = Patterns::load({mine});

@@ -12,7 +12,7 @@ void append(const fs::path& file, std::string_view text) {
 }  // namespace
 
 TEST_CASE("a log is read as it grows, line by line", "[ingest][run_log]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = shipped();
   const auto file = folder.path() / "stdout.log";
   RunLog log(patterns, {{"seq", "2048"}});
@@ -34,7 +34,7 @@ TEST_CASE("a log is read as it grows, line by line", "[ingest][run_log]") {
 }
 
 TEST_CASE("attempts that go on are one run", "[ingest][run_log]") {
-  const Folder folder;
+  const LogFolder folder;
   const auto patterns = shipped();
   const std::string start =
       "using world size: 8, data-parallel-size: 8, tensor-model-parallel size: 1, "

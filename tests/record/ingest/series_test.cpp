@@ -6,7 +6,7 @@
 namespace orch::ingest {
 
 TEST_CASE("steps are all kept up to the limit, then every second", "[ingest][series]") {
-  StepTimes times;
+  LoggedStepTimes times;
   for (std::int64_t i = 1; i < static_cast<std::int64_t>(kMostSteps); ++i)
     times.add({i, 1.0, false});
   CHECK(times.steps().size() == kMostSteps - 1);
@@ -23,7 +23,7 @@ TEST_CASE("steps are all kept up to the limit, then every second", "[ingest][ser
 }
 
 TEST_CASE("the slowest steps are kept, whatever is thinned", "[ingest][series]") {
-  StepTimes times;
+  LoggedStepTimes times;
   for (std::int64_t i = 1; i <= 500'000; ++i)
     times.add({i, i % 10'007 == 0 ? 100.0 + static_cast<double>(i) / 1e6 : 1.0, false});
   // 49 multiples of 10,007: the last twenty are the slowest.
@@ -35,7 +35,7 @@ TEST_CASE("the slowest steps are kept, whatever is thinned", "[ingest][series]")
 }
 
 TEST_CASE("steps that are done again replace those before", "[ingest][series]") {
-  StepTimes times;
+  LoggedStepTimes times;
   for (std::int64_t i = 1; i <= 10; ++i) times.add({i, static_cast<double>(i), false});
   times.drop_from(8);
   CHECK(times.steps().back().step == 7);

@@ -5,7 +5,7 @@ namespace orch::ingest {
 
 TEST_CASE("coarse moments are joined until they are exact to two per cent", "[ingest][stopwatch]") {
   // Steps of 0.7 s by a clock of whole seconds.
-  Stopwatch watch;
+  LogStopwatch watch;
   for (int step = 1; step <= 1000; ++step) watch.tell(step, std::floor(1000 + 0.7 * step), 1);
   const auto times = watch.times();
   REQUIRE(times.steps().size() > 5);
@@ -13,7 +13,7 @@ TEST_CASE("coarse moments are joined until they are exact to two per cent", "[in
 }
 
 TEST_CASE("fine moments stand for themselves", "[ingest][stopwatch]") {
-  Stopwatch watch;
+  LogStopwatch watch;
   watch.tell(10, 100.0, 1e-3);
   watch.tell(20, 115.0, 1e-3);
   watch.tell(30, 130.5, 1e-3);
@@ -24,7 +24,7 @@ TEST_CASE("fine moments stand for themselves", "[ingest][stopwatch]") {
 }
 
 TEST_CASE("a few coarse moments give one mean", "[ingest][stopwatch]") {
-  Stopwatch watch;
+  LogStopwatch watch;
   CHECK(watch.times().steps().empty());
   for (int step = 1; step <= 5; ++step) watch.tell(step, 100 + 3 * step, 1);
   REQUIRE(watch.times().steps().size() == 1);
@@ -32,7 +32,7 @@ TEST_CASE("a few coarse moments give one mean", "[ingest][stopwatch]") {
 }
 
 TEST_CASE("what lies between two starts is no step", "[ingest][stopwatch]") {
-  Stopwatch watch;
+  LogStopwatch watch;
   watch.tell(1, 1000, 1e-3);
   watch.tell(2, 1001, 1e-3);
   watch.start();

@@ -29,7 +29,7 @@ const auto kSteps = iteration(1, 9, 5000, 2) + iteration(2, 9, 1000, 2) + iterat
 TEST_CASE("a log that failed has failed in a table, too, and keeps its time", "[ingest][table]") {
   const std::string end = "srun: error: node07: task 3: Exited with exit code 1";
   const auto record = through_a_table(kSteps + end + "\n");
-  CHECK(record.state == record::State::failed);
+  CHECK(record.state == record::RunState::failed);
   CHECK(record.failure == record::Failure::none);  // a table does not contain it
   CHECK(record.notes == end);
   REQUIRE(record.measured.step_seconds);
@@ -37,7 +37,7 @@ TEST_CASE("a log that failed has failed in a table, too, and keeps its time", "[
 }
 
 TEST_CASE("a log that did not fail is well in a table", "[ingest][table]") {
-  CHECK(through_a_table(kSteps).state == record::State::finished);
+  CHECK(through_a_table(kSteps).state == record::RunState::finished);
 }
 
 TEST_CASE("a Trainer that names no strategy has none in a table, too", "[ingest][table]") {

@@ -23,9 +23,9 @@ class RowCell {
     if constexpr (std::is_convertible_v<T, std::string>) {
       put(column, std::string(value));
       if (std::string(value).empty()) reset();
-    } else if (column.type == Cell::flag) {
+    } else if (column.type == CellKind::flag) {
       put(column, static_cast<bool>(value));
-    } else if (column.type == Cell::real) {
+    } else if (column.type == CellKind::real) {
       put(column, static_cast<double>(value));
     } else {
       put(column, static_cast<std::int64_t>(value));
@@ -42,17 +42,17 @@ class RowCell {
     if (name_ == "tflops_per_gpu" && !measured.tflops.empty()) measured.tflops.front().value = 0;
     if (name_ == "days_per_100b_tokens") measured.days_per_100b_tokens.reset();
     if (name_ == "mem_gb") measured.peak_memory_bytes.reset();
-    if (name_ == "status") row_.state = record::State::planned, row_.failure = {};
+    if (name_ == "status") row_.state = record::RunState::planned, row_.failure = {};
     if (name_ == "date") row_.origin.date.clear();
   }
 
  private:
-  const Column& find() const {
+  const PublishedColumn& find() const {
     for (const auto& column : columns())
       if (column.name == name_) return column;
     throw std::invalid_argument("no column " + name_);
   }
-  void put(const Column& column, const plan::Value& value) {
+  void put(const PublishedColumn& column, const plan::Value& value) {
     if (column.put != nullptr)
       column.put(row_, value);
     else

@@ -58,7 +58,7 @@ TEST_CASE("what a row measured is in its record") {
   CHECK(*record.measured.tokens_per_second == Catch::Approx(8128.5).epsilon(1e-4));
   CHECK(*record.measured.days_per_100b_tokens == Catch::Approx(142.39).epsilon(1e-4));
   CHECK(record.measured.tflops.at(0).convention == "simple8");
-  CHECK(record.state == record::State::finished);
+  CHECK(record.state == record::RunState::finished);
 }
 
 TEST_CASE("days per 100B tokens of a table are a rate: 29 days are 39,911 tokens/s") {
@@ -97,9 +97,9 @@ TEST_CASE(
 TEST_CASE("a row that ran out of memory failed, and an empty one was never run") {
   Record oom;
   cell(oom, "status") = "oom";
-  CHECK(record_of(oom).state == record::State::failed);
+  CHECK(record_of(oom).state == record::RunState::failed);
   CHECK(record_of(oom).failure == record::Failure::gpu_memory);
-  CHECK(record_of(Record()).state == record::State::planned);
+  CHECK(record_of(Record()).state == record::RunState::planned);
 }
 
 TEST_CASE("a cell is set by its column or by its field, and a wrong one is told") {

@@ -11,14 +11,14 @@ namespace {
 using test::kSources;
 using test::shipped;
 
-void add_rows(const std::string& name, const std::vector<Habit>& habits,
+void add_rows(const std::string& name, const std::vector<UnstatedDefault>& habits,
               std::vector<Record>& rows) {
   const auto more = parse_rows(shipped(name), name, habits);
   REQUIRE(more);
   rows.insert(rows.end(), more->begin(), more->end());
 }
 
-std::vector<Record> all_rows(const std::vector<Habit>& habits = {}) {
+std::vector<Record> all_rows(const std::vector<UnstatedDefault>& habits = {}) {
   std::vector<Record> rows;
   for (const auto& source : kSources) add_rows(source + ".csv", habits, rows);
   return rows;

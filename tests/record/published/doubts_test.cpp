@@ -20,7 +20,7 @@ std::string words(const std::vector<record::Doubt>& doubts) {
 std::string words(const Record& row) { return words(of(row)); }
 
 // Copies of the published row of test::row() with changes; each with its own name.
-struct Table {
+struct DoubtsTable {
   std::vector<Record> rows;
 
   Record& add(const std::string& id) {
@@ -212,7 +212,7 @@ TEST_CASE("two ways to say the speed have to agree", "[measured][doubts]") {
 }
 
 TEST_CASE("a size is doubted where it is unlike those of its source", "[measured][doubts]") {
-  Table table;
+  DoubtsTable table;
   for (const auto* id : {"a", "b", "c", "d"}) table.add(id);
   cell(table.add("e"), "params_b") = 140;
   CHECK(has(table.words(4),
@@ -244,7 +244,7 @@ TEST_CASE("a shape that is far too small for its parameters is doubted", "[measu
 }
 
 TEST_CASE("labels count parameters in several ways", "[measured][doubts]") {
-  Table table;
+  DoubtsTable table;
   for (int i = 0; i < 4; ++i) table.add("usual");
   cell(table.add("without embeddings"), "params_b") = 178;
   cell(table.add("with an output of its own"), "params_b") = 185;

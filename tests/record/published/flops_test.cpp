@@ -65,33 +65,37 @@ TEST_CASE("rows with a time tell which parameters their source counts", "[measur
   const auto log = timed(200, 80, 14400, 80, 2048, 2048, 844.81, 98.87);
   auto open = log;
   cell(open, "step_time_s").reset();
-  CHECK(Peers({log, open}).counted(open) == Counted::without_embeddings);
+  CHECK(PeerRows({log, open}).counted(open) == CountedParameters::without_embeddings);
   // Called 48B, whatever its layers have: 8*48e9*1024*1024/(129*64) = 48.77 TFLOPs.
-  CHECK(Peers({timed(48, 64, 8192, 64, 1024, 1024, 129, 48.7)}).counted(log) == Counted::stated);
-  CHECK(Peers({open}).counted(open) == Counted::stated);
+  CHECK(PeerRows({timed(48, 64, 8192, 64, 1024, 1024, 129, 48.7)}).counted(log) ==
+        CountedParameters::stated);
+  CHECK(PeerRows({open}).counted(open) == CountedParameters::stated);
 }
 
 TEST_CASE("a row without a formula has that of its source", "[measured][flops]") {
   auto a = timed(1, 1, 8, 1, 1, 1, 1, 1), b = a, c = a, d = a;
   cell(b, "tflops_formula") = cell(c, "tflops_formula") = "megatron-improved";
   cell(d, "tflops_formula") = "";
-  CHECK(Peers({a, b, c, d}).formula(d) == "megatron-improved");
-  CHECK(Peers({a, b, c, d}).formula(a) == "simple8");
+  CHECK(PeerRows({a, b, c, d}).formula(d) == "megatron-improved");
+  CHECK(PeerRows({a, b, c, d}).formula(a) == "simple8");
   d.source = "other";
-  CHECK(Peers({a, b, c, d}).formula(d).empty());
+  CHECK(PeerRows({a, b, c, d}).formula(d).empty());
 }
 
 TEST_CASE("formulas by name", "[measured][flops]") {
   plan::Model model = plan::sized("gpt", "m", 10, 1000, 10, 16000, 600);
-  CHECK(formula_flops("megatron-improved", model, 0, Counted::all, 1, true) == Approx(691.2e9));
-  CHECK(formula_flops("megatron-ds-perlmutter", model, 0, Counted::all, 2, true) ==
+  CHECK(formula_flops("megatron-improved", model, 0, CountedParameters::all, 1, true) ==
+        Approx(691.2e9));
+  CHECK(formula_flops("megatron-ds-perlmutter", model, 0, CountedParameters::all, 2, true) ==
         Approx(2 * 691.2e9));
-  CHECK(formula_flops("simple8", model, 2e9, Counted::stated, 1, true) == Approx(8 * 2e9 * 600));
-  CHECK(formula_flops("simple6", model, 2e9, Counted::stated, 1, false) == Approx(6 * 2e9 * 600));
+  CHECK(formula_flops("simple8", model, 2e9, CountedParameters::stated, 1, true) ==
+        Approx(8 * 2e9 * 600));
+  CHECK(formula_flops("simple6", model, 2e9, CountedParameters::stated, 1, false) ==
+        Approx(6 * 2e9 * 600));
   // 10 layers of 12*1000^2 + 13*1000.
-  CHECK(formula_flops("simple8", model, 0, Counted::without_embeddings, 1, true) ==
+  CHECK(formula_flops("simple8", model, 0, CountedParameters::without_embeddings, 1, true) ==
         Approx(8 * 10 * 12.013e6 * 600));
-  CHECK_FALSE(formula_flops("deepspeed-profiler", model, 0, Counted::all, 1, true));
+  CHECK_FALSE(formula_flops("deepspeed-profiler", model, 0, CountedParameters::all, 1, true));
 }
 
 }  // namespace

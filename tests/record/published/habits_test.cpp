@@ -14,7 +14,7 @@ const std::string kHabits =
     "pp,,master_weights,false,they would not fit\n"
     "pp,,seq,4096,a guess\n";
 
-std::vector<Habit> habits(const std::string& text = kHabits) {
+std::vector<UnstatedDefault> habits(const std::string& text = kHabits) {
   const auto read = parse_habits(text, "habits.csv");
   if (!read) FAIL(orch::text(read.error()));
   return *read;
@@ -22,7 +22,7 @@ std::vector<Habit> habits(const std::string& text = kHabits) {
 
 const std::string kHead = "id,source,gpu,gpus,framework,layers,hidden,seq,offload,step_time_s\n";
 
-Record row_of_line(const std::string& line, const std::vector<Habit>& known = habits()) {
+Record row_of_line(const std::string& line, const std::vector<UnstatedDefault>& known = habits()) {
   const auto read = parse_rows(kHead + line + "\n", "rows.csv", known);
   if (!read) FAIL(orch::text(read.error()));
   return read->front();

@@ -501,11 +501,11 @@ TEST_CASE("a missing width is solved with the other rows of the table", "[measur
 }
 
 TEST_CASE("folds are tables where there are three, else fifths", "[measured][samples]") {
-  std::vector<Sample> all;
+  std::vector<PublishedSample> all;
   const auto here = std::make_shared<plan::Cluster>();
   here->name = "here";
   const auto add = [&](const char* source, const char* table, std::optional<double> seconds) {
-    Sample sample;
+    PublishedSample sample;
     sample.run.cluster = here;
     sample.source = source;
     sample.table = table;

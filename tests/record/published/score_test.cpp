@@ -7,12 +7,12 @@ namespace orch::published {
 namespace {
 
 // A small world: samples live here, judgements point at them.
-struct World {
-  std::vector<std::unique_ptr<Sample>> samples;
-  std::vector<Judged> judged;
+struct ScoreWorld {
+  std::vector<std::unique_ptr<PublishedSample>> samples;
+  std::vector<JudgedSample> judged;
 
-  Judged& add(const std::string& table, std::optional<double> measured, double predicted) {
-    auto sample = std::make_unique<Sample>();
+  JudgedSample& add(const std::string& table, std::optional<double> measured, double predicted) {
+    auto sample = std::make_unique<PublishedSample>();
     sample->id = "r" + std::to_string(samples.size());
     sample->source = "s";
     sample->table = table;
@@ -29,9 +29,9 @@ struct World {
     samples.push_back(std::move(sample));
     return judged.back();
   }
-  Sample& sample(std::size_t i) { return *samples[i]; }
-  std::vector<const Judged*> rows() const {
-    std::vector<const Judged*> out;
+  PublishedSample& sample(std::size_t i) { return *samples[i]; }
+  std::vector<const JudgedSample*> rows() const {
+    std::vector<const JudgedSample*> out;
     for (const auto& row : judged) out.push_back(&row);
     return out;
   }
@@ -49,7 +49,7 @@ TEST_CASE("rank correlation by hand", "[measured][score]") {
 }
 
 TEST_CASE("errors of a table by hand", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 100, 110);  // +10 %, just inside its range [99, 121]
   w.add("t", 200, 180);  // -10 %, outside [162, 198]
   w.add("t", 50, 51);    // +2 %
@@ -68,7 +68,7 @@ TEST_CASE("errors of a table by hand", "[measured][score]") {
 }
 
 TEST_CASE("a table without times has no errors", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", std::nullopt, 1);
   const auto score = score_table(w.rows());
   CHECK(score.n == 0);
@@ -79,8 +79,8 @@ TEST_CASE("a table without times has no errors", "[measured][score]") {
 }
 
 TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
-  World w;
-  const auto row = [&](const char* status, plan::Fit fit, std::optional<double> bytes,
+  ScoreWorld w;
+  const auto row = [&](const char* status, plan::MemoryFit fit, std::optional<double> bytes,
                        double predicted) {
     auto& judged = w.add("t", std::nullopt, 1);
     judged.prediction.fit = fit;
@@ -89,13 +89,13 @@ TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
     w.samples.back()->oom = std::string(status) == "oom";
     w.samples.back()->memory_bytes = bytes;
   };
-  row("ok", plan::Fit::fits, 40e9, 44e9);          // +10 %
-  row("ok", plan::Fit::tight, 80e9, 76e9);         // -5 %
-  row("ok", plan::Fit::oom, std::nullopt, 90e9);   // a false alarm
-  row("oom", plan::Fit::oom, std::nullopt, 90e9);  // a hit
-  row("oom", plan::Fit::tight, std::nullopt, 79e9);
-  row("oom", plan::Fit::fits, std::nullopt, 24e9);
-  row("hang", plan::Fit::oom, std::nullopt, 90e9);  // unknown
+  row("ok", plan::MemoryFit::fits, 40e9, 44e9);          // +10 %
+  row("ok", plan::MemoryFit::tight, 80e9, 76e9);         // -5 %
+  row("ok", plan::MemoryFit::oom, std::nullopt, 90e9);   // a false alarm
+  row("oom", plan::MemoryFit::oom, std::nullopt, 90e9);  // a hit
+  row("oom", plan::MemoryFit::tight, std::nullopt, 79e9);
+  row("oom", plan::MemoryFit::fits, std::nullopt, 24e9);
+  row("hang", plan::MemoryFit::oom, std::nullopt, 90e9);  // unknown
   const auto score = score_table(w.rows());
   CHECK(score.memory_n == 2);
   CHECK(*score.memory_mape == Approx(7.5));
@@ -105,7 +105,7 @@ TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
 }
 
 TEST_CASE("regret is what following the prediction costs", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 105, 90);  // the choice: 5 % slower than the best
   w.add("t", 100, 95);
   w.add("t", 120, 130);
@@ -113,7 +113,7 @@ TEST_CASE("regret is what following the prediction costs", "[measured][score]") 
 }
 
 TEST_CASE("repeats are one choice, measured by their mean", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 100, 90);
   w.add("t", 106, 90);
   w.add("t", 101, 95);
@@ -121,14 +121,14 @@ TEST_CASE("repeats are one choice, measured by their mean", "[measured][score]")
 }
 
 TEST_CASE("what is predicted not to fit is no pick", "[measured][score]") {
-  World w;
-  w.add("t", 100, 80).prediction.fit = plan::Fit::oom;
+  ScoreWorld w;
+  w.add("t", 100, 80).prediction.fit = plan::MemoryFit::oom;
   w.add("t", 110, 90);
   CHECK(*regret(w.rows()) == Approx(10));
 }
 
 TEST_CASE("only like rows are choices", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   for (int i = 0; i < 4; ++i) w.add("t", 100 + i, 100 - i);
   w.sample(1).run.gpus = 16;
   w.sample(2).run.batch.global_batch = 128;
@@ -142,7 +142,7 @@ TEST_CASE("only like rows are choices", "[measured][score]") {
 }
 
 TEST_CASE("a source averages its tables", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("a", 100, 100);  // in order: Spearman 1, weight 2; regret 0
   w.add("a", 200, 200);
   w.add("a", 300, 300);
@@ -159,7 +159,7 @@ TEST_CASE("a source averages its tables", "[measured][score]") {
 }
 
 TEST_CASE("rows apart are scored on their own", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 100, 100);
   w.add("t", 100, 150);
   const auto scores = score(w.judged, {"r1"});
@@ -171,7 +171,7 @@ TEST_CASE("rows apart are scored on their own", "[measured][score]") {
 
 TEST_CASE("rows of which only the parameters are known are scored on their own",
           "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 100, 100);
   w.add("t", 100, 150);
   w.sample(1).assumed_sizes = true;
@@ -182,7 +182,7 @@ TEST_CASE("rows of which only the parameters are known are scored on their own",
 }
 
 TEST_CASE("two sources may have a table of one name", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", 100, 100);
   w.add("t", 100, 150);
   w.add("u", 100, 150);
@@ -194,7 +194,7 @@ TEST_CASE("two sources may have a table of one name", "[measured][score]") {
 }
 
 TEST_CASE("the first row of a table calibrates the others, shrunk", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("t", std::nullopt, 5);
   w.add("t", 200, 100);  // factor 2, of which 2^0.3 = 1.2311 is used
   w.add("t", 125, 100);
@@ -210,11 +210,11 @@ TEST_CASE("the first row of a table calibrates the others, shrunk", "[measured][
 }
 
 TEST_CASE("sources may be scored by the size of their models", "[measured][score]") {
-  World w;
+  ScoreWorld w;
   w.add("a", 100, 100);
   w.add("b", 200, 150);
   const auto params = w.sample(0).run.model.params() / 1e9;
-  const auto scores = score(w.judged, {}, By::size);
+  const auto scores = score(w.judged, {}, ScoreGrouping::size);
   REQUIRE(scores.by_table.size() == 1);  // whatever the table
   CHECK(scores.by_table.begin()->first == fmt::format("s {:.3g}B", params));
   CHECK(*scores.by_table.begin()->second.regret == Approx(0).margin(1e-9));
@@ -223,7 +223,7 @@ TEST_CASE("sources may be scored by the size of their models", "[measured][score
 }
 
 TEST_CASE("verdicts on memory have a recall and a precision", "[measured][score]") {
-  Score found;
+  GroupScore found;
   CHECK_FALSE(found.recall());
   found.oom_hit = 3;
   found.oom_miss = 1;

@@ -58,8 +58,9 @@ TEST_CASE("published TFLOPs lead back to published times", "[measured][shipped]"
       cell(without[i], "samples_per_s").reset();
       const auto made = test::samples(without);
       without[i] = row;
-      const auto found = std::find_if(made.samples.begin(), made.samples.end(),
-                                      [&](const Sample& sample) { return sample.id == row.id; });
+      const auto found =
+          std::find_if(made.samples.begin(), made.samples.end(),
+                       [&](const PublishedSample& sample) { return sample.id == row.id; });
       if (found == made.samples.end()) continue;
       INFO(row.id);
       REQUIRE(found->step_seconds);

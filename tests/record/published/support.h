@@ -26,12 +26,13 @@ inline const backend::Backends& built_in() {
   return *loaded;
 }
 
-inline Samples samples(const std::vector<Record>& rows, const std::string& otherwise = "") {
+inline PublishedSamples samples(const std::vector<Record>& rows,
+                                const std::string& otherwise = "") {
   static hardware::Catalog catalog({fs::path(ORCH_SOURCE_DIR) / "experiments/clusters"},
                                    {fs::path(ORCH_SOURCE_DIR) / "experiments/gpus.yaml"},
                                    {fs::path(ORCH_SOURCE_DIR) / "experiments/stacks.yaml"});
-  const Machines machines{[](std::string_view name) { return catalog.find(name); }, catalog.names(),
-                          otherwise};
+  const SampleMachines machines{[](std::string_view name) { return catalog.find(name); },
+                                catalog.names(), otherwise};
   return to_samples(rows, machines, built_in().strategies(),
                     [](const plan::Run& run, auto& reasons, auto& warnings) {
                       built_in().of(*run.strategy).check(run, reasons, warnings);
@@ -83,7 +84,7 @@ inline void lay_flat(Record& record) {
   cell(record, "gbs") = 384;
 }
 
-inline Sample one(const Record& row, const std::string& otherwise = "") {
+inline PublishedSample one(const Record& row, const std::string& otherwise = "") {
   auto made = samples({row}, otherwise);
   if (!made.skipped.empty()) FAIL(made.skipped.front().reason);
   REQUIRE(made.samples.size() == 1);
@@ -98,7 +99,7 @@ inline std::string reason(const Record& row, const std::string& otherwise = "") 
   return made.skipped.front().reason;
 }
 
-inline bool assumes(const Sample& sample, std::string_view part) {
+inline bool assumes(const PublishedSample& sample, std::string_view part) {
   for (const auto& assumed : sample.assumed)
     if (has(assumed, part)) return true;
   return false;

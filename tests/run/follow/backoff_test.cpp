@@ -7,7 +7,7 @@
 namespace orch::follow {
 
 TEST_CASE("back-off doubles up to a minute and ends with the patience") {
-  Place place;
+  FollowFolder place;
   Backoff backoff(place.clock, 200);
   std::vector<double> at;
   const auto world = place.world();
@@ -18,7 +18,7 @@ TEST_CASE("back-off doubles up to a minute and ends with the patience") {
 }
 
 TEST_CASE("back-off ends at once when someone presses Ctrl-C") {
-  Place place;
+  FollowFolder place;
   Backoff backoff(place.clock, 1000);
   place.clock.on_sleep = [&] { place.interrupted = true; };
   CHECK_FALSE(backoff.wait(place.world()));
@@ -26,7 +26,7 @@ TEST_CASE("back-off ends at once when someone presses Ctrl-C") {
 }
 
 TEST_CASE("polls come slower while nothing happens, at once after a change") {
-  Pace pace({1, 30});
+  PollInterval pace({1, 30});
   CHECK(pace.next(true, 0.01) == 1);
   double last = 1;
   for (int i = 0; i < 12; ++i) {
@@ -39,7 +39,7 @@ TEST_CASE("polls come slower while nothing happens, at once after a change") {
 }
 
 TEST_CASE("a scheduler that is slow to answer is asked less often") {
-  Pace pace({1, 30});
+  PollInterval pace({1, 30});
   CHECK(pace.next(true, 2.0) == 1);
   CHECK(pace.next(true, 2.0) == 40);  // a twentieth of the time at most
   pace.next(true, 60.0);
@@ -47,7 +47,7 @@ TEST_CASE("a scheduler that is slow to answer is asked less often") {
 }
 
 TEST_CASE("one slow answer does not make us blind") {
-  Pace pace({1, 30});
+  PollInterval pace({1, 30});
   CHECK(pace.next(true, 0.01) == 1);
   CHECK(pace.next(true, 15.0) == 1);
   CHECK(pace.next(true, 0.01) == 1);

@@ -4,7 +4,7 @@ namespace orch::follow {
 namespace {
 
 using record::Failure;
-using record::State;
+using record::RunState;
 
 TEST_CASE("a trainer that leaves with 0 is finished once its events have all the steps") {
   for (const int steps : {9, 10}) {  // of 10
@@ -16,7 +16,7 @@ TEST_CASE("a trainer that leaves with 0 is finished once its events have all the
     one.look();
     CHECK(one.view().settled);
     CHECK(one.campaign.due().empty());
-    CHECK(one.view().record.state == (steps == 10 ? State::finished : State::failed));
+    CHECK(one.view().record.state == (steps == 10 ? RunState::finished : RunState::failed));
     if (steps == 9)
       CHECK(one.view().record.reason.starts_with("exited with code 0 after 9 of 10 steps"));
   }
@@ -26,7 +26,7 @@ TEST_CASE("where a program writes no events, its log is the witness") {
   One one;
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
-  record::Progress progress;
+  record::TrainingProgress progress;
   progress.measured.steps = 4;
   progress.measured.step_seconds = statistics::Interval{2, {}, {}, 1};
   progress.age = 30;
@@ -43,7 +43,7 @@ TEST_CASE("where a program writes no events, its log is the witness") {
   one.script_says(1, "left");
   one.place.log->measured.steps = 10;
   one.look();
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
 }
 
 TEST_CASE("events count before a log") {
@@ -51,11 +51,11 @@ TEST_CASE("events count before a log") {
   one.slurm_says("FAILED");
   one.script_says(1, "left");
   one.place.write(one.run + "/attempts/1/events.jsonl", "{\"event\":\"step\",\"step\":9}\n");
-  record::Progress progress;
+  record::TrainingProgress progress;
   progress.measured.steps = 10;
   one.place.log = progress;
   one.look();
-  CHECK(one.view().record.state == State::failed);
+  CHECK(one.view().record.state == RunState::failed);
 }
 
 TEST_CASE("a run failed of what its attempt confesses") {
@@ -70,17 +70,17 @@ TEST_CASE("a run failed of what its attempt confesses") {
 
 TEST_CASE("a run goes from pending to running to finished, and its hours are counted") {
   One one;
-  CHECK(one.view().record.state == State::pending);
+  CHECK(one.view().record.state == RunState::pending);
   CHECK(one.view().record.reason == "waiting for free nodes");
   CHECK_THAT(one.campaign.gpu_hours_committed(), WithinRel(10.0));  // 10 steps of 900 s on 4 GPUs
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   one.look();
-  CHECK(one.view().record.state == State::running);
+  CHECK(one.view().record.state == RunState::running);
   one.script_says(1, "finished");
   one.slurm_says("COMPLETED");
   one.look();
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
   CHECK(one.view().settled);
   CHECK_THAT(one.campaign.gpu_hours_used(), WithinRel(4.0));  // an hour on 4 GPUs
   CHECK(one.campaign.gpu_hours_committed() == 0);
@@ -93,7 +93,7 @@ TEST_CASE("what ended is known to the next orch without asking anyone") {
   one.look();
   auto later = one.place.opened();
   CHECK(later.runs()[0].settled);
-  CHECK(later.runs()[0].record.state == State::finished);
+  CHECK(later.runs()[0].record.state == RunState::finished);
   const auto polls = one.place.slurm.polls;
   later.refresh();
   CHECK(one.place.slurm.polls == polls);
@@ -123,7 +123,7 @@ TEST_CASE("a job without a trace is lost only after a while, and then due") {
   // Its file arrives late.
   one.script_says(1, "finished");
   one.look();
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
 
   One other;
   other.gone();
@@ -146,7 +146,7 @@ TEST_CASE("a look at what others did does not begin the wait for a lost job anew
 }
 
 TEST_CASE("an attempt of long ago, by hand, says nothing of the job of today") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   place.status(run, 1, "failed", "");  // in 2023; the clock says 2023 too, a day later
   place.clock.time = 86400;
@@ -168,7 +168,7 @@ TEST_CASE("following survives a full disk and says it once") {
   one.slurm_says("COMPLETED");
   one.script_says(1, "finished");
   CHECK(follow(one.campaign, {}));
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
   CHECK(std::count_if(one.place.said.begin(), one.place.said.end(), [](const auto& line) {
           return line.find("state.json") != std::string::npos;
         }) == 1);
@@ -179,14 +179,14 @@ TEST_CASE("a job with the number of an old one is not the old one") {
   one.slurm_says("NODE_FAIL");
   one.script_says(1, "running");
   one.look();
-  Handed handed;
+  SubmitResult handed;
   one.place.slurm.next = 100;  // a controller reset: ids begin again
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
   REQUIRE(one.place.slurm.jobs.back().id == "100");
   one.slurm_says("RUNNING");
   auto later = one.place.campaign();
   REQUIRE(later.begin(FileLock::Wait::yes));
-  CHECK(later.runs()[0].record.state == State::running);
+  CHECK(later.runs()[0].record.state == RunState::running);
   CHECK(later.due().empty());
 }
 
@@ -209,10 +209,10 @@ TEST_CASE("what another orch submitted meanwhile is seen") {
   one.look();
   auto watching = one.place.opened();
   CHECK(watching.runs()[0].settled);
-  Handed handed;
+  SubmitResult handed;
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
   watching.refresh();
-  CHECK(watching.runs()[0].record.state == State::pending);
+  CHECK(watching.runs()[0].record.state == RunState::pending);
 }
 
 TEST_CASE("what another orch is just submitting is followed once it is answered") {
@@ -223,10 +223,10 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   watching.refresh();
-  CHECK(watching.runs()[0].record.state == State::pending);
+  CHECK(watching.runs()[0].record.state == RunState::pending);
   REQUIRE(store::note_job(submitted.folder, submitted.submission.job));
   watching.refresh();
-  CHECK(watching.runs()[0].record.state == State::running);
+  CHECK(watching.runs()[0].record.state == RunState::running);
 }
 
 TEST_CASE("the last answer of a scheduler is older than this process") {
@@ -247,7 +247,7 @@ TEST_CASE("the last answer of a scheduler is older than this process") {
 }
 
 TEST_CASE("a scheduler is silent for as long as it is, whoever else answers") {
-  Place place;
+  FollowFolder place;
   FakeExecutor local;
   local.called = "local";
   auto world = place.world();
@@ -273,7 +273,7 @@ TEST_CASE("a silent scheduler changes nothing") {
   one.look();
   one.place.slurm.silent = true;
   one.look();
-  CHECK(one.view().record.state == State::running);
+  CHECK(one.view().record.state == RunState::running);
   CHECK(one.campaign.silent_since());
   one.place.slurm.silent = false;
   one.look();
@@ -281,7 +281,7 @@ TEST_CASE("a silent scheduler changes nothing") {
 }
 
 TEST_CASE("the phases of a ramp-up make one run") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1, 2);
   auto campaign = place.campaign();
   place.submit_all(campaign);
@@ -290,12 +290,12 @@ TEST_CASE("the phases of a ramp-up make one run") {
   place.status(run, 1, "finished", first, 1);
   place.slurm.facts[{first, 0}] = FakeExecutor::fact("COMPLETED", "", "100");
   campaign.refresh();
-  CHECK(campaign.runs()[0].record.state == State::pending);
+  CHECK(campaign.runs()[0].record.state == RunState::pending);
   CHECK(campaign.runs()[0].phase == 2);
   // The second fails permanently: only it is submitted again.
   place.slurm.facts[{second, 0}] = FakeExecutor::fact("NODE_FAIL", "", "101");
   place.status(run, 2, "running", second, 2);
-  Handed handed;
+  SubmitResult handed;
   campaign.refresh();
   REQUIRE(carry_on(campaign, FileLock::Wait::yes, {}, handed));
   REQUIRE(place.slurm.jobs.size() == 3);
@@ -303,18 +303,18 @@ TEST_CASE("the phases of a ramp-up make one run") {
   CHECK(place.slurm.jobs[2].after.empty());
   place.status(run, 3, "finished", campaign.ledger().all()[2].submission.id, 2);
   campaign.refresh();
-  CHECK(campaign.runs()[0].record.state == State::finished);
+  CHECK(campaign.runs()[0].record.state == RunState::finished);
 }
 
 TEST_CASE("when the first phase fails, all phases are submitted anew") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1, 3);
   auto campaign = place.campaign();
   place.submit_all(campaign);
   const auto first = campaign.ledger().all()[0].submission.id;
   place.slurm.facts[{first, 0}] = FakeExecutor::fact("NODE_FAIL", "", "100");
   campaign.refresh();
-  Handed handed;
+  SubmitResult handed;
   REQUIRE(carry_on(campaign, FileLock::Wait::yes, {}, handed));
   CHECK(place.slurm.jobs.size() == 6);
   CHECK(place.slurm.cancelled == std::vector<std::string>{"101", "102"});  // they waited in vain
@@ -338,7 +338,7 @@ TEST_CASE("following ends when every run has ended") {
   options.drawn = [&](const Campaign&) { ++looks; };
   CHECK(follow(one.campaign, options));
   CHECK(looks >= 3);
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
 }
 
 TEST_CASE("a scheduler that does not answer is told once, and asked again before long") {
@@ -355,7 +355,7 @@ TEST_CASE("a scheduler that does not answer is told once, and asked again before
     one.script_says(1, "finished");
   };
   CHECK(follow(one.campaign, {}));
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
   CHECK(one.place.clock.time < 1100);
   CHECK(one.place.said ==
         std::vector<std::string>{"the scheduler does not answer", "the scheduler answers again"});
@@ -369,7 +369,7 @@ TEST_CASE("Ctrl-C leaves and ends nothing") {
 }
 
 TEST_CASE("a damaged run folder is told, and does not hide the others") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
   place.write("gpt-ddp-0000beef/run.json", "{ not JSON");
   auto campaign = place.opened();

@@ -11,7 +11,7 @@
 
 namespace orch::follow {
 
-class FakeClock : public Clock {
+class SteppedClock : public Clock {
  public:
   double now() const override { return 1.7e9 + time; }
   double steady() const override { return time; }
@@ -40,15 +40,15 @@ class FakeExecutor : public launch::Executor {
   };
   std::string_view name() const override { return called; }
   std::size_t largest_array() override { return largest; }
-  Status test(const launch::Request& request) override {
+  Status test(const launch::SubmitRequest& request) override {
     tested.push_back(request.script.string());
     if (!test_refusal.empty()) return Error{"sbatch", test_refusal, ""};
     return {};
   }
-  launch::Submitted submit(const launch::Request& request) override {
+  launch::SubmitOutcome submit(const launch::SubmitRequest& request) override {
     const auto& submission = *request.submission;
     CHECK(fs::exists(request.folder / "submission.json"));  // on disk before the call
-    using Reply = launch::Submitted::Reply;
+    using Reply = launch::SubmitOutcome::Reply;
     auto outcome = Reply::accepted;
     if (!script.empty()) {
       outcome = script.front();
@@ -96,7 +96,7 @@ class FakeExecutor : public launch::Executor {
   }
 
   std::string called = "slurm";
-  std::deque<launch::Submitted::Reply> script;
+  std::deque<launch::SubmitOutcome::Reply> script;
   bool took_it = false;
   bool silent = false;
   std::function<void()> on_poll, on_cancel;
@@ -114,9 +114,9 @@ class FakeExecutor : public launch::Executor {
 };
 
 // A folder of run folders, and a campaign over it.
-class Place : public ::Place {
+class FollowFolder : public ::TestFolder {
  public:
-  Place() { fs::create_directories(root() / "sweep"); }
+  FollowFolder() { fs::create_directories(root() / "sweep"); }
 
   void write(const fs::path& name, const std::string& text) const { file("sweep" / name, text); }
   std::string add_run(int number, int phases = 1, const std::string& words = "--nodes=1") const {
@@ -145,8 +145,8 @@ class Place : public ::Place {
                       state, message, submission, phase, end));
   }
 
-  World world() {
-    World out;
+  FollowEnvironment world() {
+    FollowEnvironment out;
     out.slurm = &slurm;
     out.clock = &clock;
     out.say = [this](const std::string& line) { said.push_back(line); };
@@ -155,16 +155,18 @@ class Place : public ::Place {
     out.confession = [this](const fs::path&) { return log_says; };
     return out;
   }
-  Campaign campaign(Options options = {}) { return Campaign(root(), "sweep", world(), options); }
+  Campaign campaign(FollowLimits options = {}) {
+    return Campaign(root(), "sweep", world(), options);
+  }
 
-  Campaign opened(Options options = {}) {
+  Campaign opened(FollowLimits options = {}) {
     auto out = campaign(options);
     REQUIRE(out.open());
     return out;
   }
 
   // Like orch run: requests all runs and submits what is due.
-  Handed submit_all(Campaign& campaign, bool expect_ok = true) {
+  SubmitResult submit_all(Campaign& campaign, bool expect_ok = true) {
     REQUIRE(campaign.begin(FileLock::Wait::yes));
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < campaign.runs().size(); ++i) all.push_back(i);
@@ -184,27 +186,27 @@ class Place : public ::Place {
     }
   }
 
-  FakeClock clock;
+  SteppedClock clock;
   FakeExecutor slurm;
   std::vector<std::string> said;
   bool interrupted = false;
   // The progress in the log of an attempt without events.
-  std::optional<record::Progress> log;
-  record::Confession log_says;
+  std::optional<record::TrainingProgress> log;
+  record::FailureReport log_says;
 };
 
 // One run, submitted.
 struct One {
-  Place place;
+  FollowFolder place;
   std::string run = place.add_run(1);
   Campaign campaign;
 
-  explicit One(Options options = {}) : campaign(place.campaign(options)) {
+  explicit One(FollowLimits options = {}) : campaign(place.campaign(options)) {
     place.submit_all(campaign);
     look();
   }
   record::TaskId task() const { return {campaign.ledger().all().back().submission.id, 0}; }
-  const RunView& view() const { return campaign.runs()[0]; }
+  const FollowedRun& view() const { return campaign.runs()[0]; }
   void look() { campaign.refresh(); }
   void slurm_says(const std::string& state, const std::string& reason = "") {
     place.slurm.facts[task()] = FakeExecutor::fact(state, reason, "100");
@@ -215,7 +217,7 @@ struct One {
     campaign.end();
   }
   std::size_t carried_on() {
-    Handed handed;
+    SubmitResult handed;
     REQUIRE(carry_on(campaign, FileLock::Wait::yes, {}, handed));
     return handed.runs;
   }

@@ -4,10 +4,10 @@ namespace orch::follow {
 namespace {
 
 using record::Failure;
-using record::State;
+using record::RunState;
 
 TEST_CASE("a transient failure is tried again so many times and no more") {
-  Options options;
+  FollowLimits options;
   options.retries = 2;
   One one(options);
   for (int attempt = 1; attempt <= 3; ++attempt) {
@@ -18,7 +18,7 @@ TEST_CASE("a transient failure is tried again so many times and no more") {
     if (attempt == 3) break;
     REQUIRE(one.campaign.due().size() == 1);
     CHECK(one.carried_on() == 1);
-    CHECK(one.view().record.state == State::pending);
+    CHECK(one.view().record.state == RunState::pending);
   }
   CHECK(one.campaign.due().empty());
   CHECK(one.place.slurm.jobs.size() == 3);
@@ -38,14 +38,14 @@ TEST_CASE("out of memory is not tried again") {
 }
 
 TEST_CASE("a run that stopped with more to do goes on, as often as it saves") {
-  Options options;
+  FollowLimits options;
   options.retries = 0;
   One one(options);
   for (int attempt = 1; attempt <= 5; ++attempt) {
     one.slurm_says("FAILED");
     one.script_says(attempt, "stopped");
     one.look();
-    CHECK(one.view().record.state == State::stopped);
+    CHECK(one.view().record.state == RunState::stopped);
     CHECK(one.carried_on() == 1);
   }
 }
@@ -81,7 +81,7 @@ TEST_CASE("cancel is noted before it is done, and a resume leaves it alone") {
   one.slurm_says("CANCELLED");
   auto later = one.place.campaign();
   REQUIRE(later.begin(FileLock::Wait::yes));
-  CHECK(later.runs()[0].record.state == State::cancelled);
+  CHECK(later.runs()[0].record.state == RunState::cancelled);
   CHECK(later.runs()[0].record.reason == "orch cancel");
   CHECK(later.due().empty());
 }
@@ -91,7 +91,7 @@ TEST_CASE("a cancelled run that SLURM has forgotten is cancelled, not lost") {
   one.cancel();
   one.gone();
   one.look();
-  CHECK(one.view().record.state == State::cancelled);
+  CHECK(one.view().record.state == RunState::cancelled);
   CHECK(one.view().settled);
 }
 
@@ -104,14 +104,14 @@ TEST_CASE("an order to cancel outlives a watch that did not hear of it") {
   watching.refresh();
   one.place.clock.time += 100;
   watching.refresh();
-  CHECK(watching.runs()[0].record.state == State::cancelled);
+  CHECK(watching.runs()[0].record.state == RunState::cancelled);
   CHECK(watching.due().empty());
   auto later = one.place.opened();
   CHECK(later.due().empty());
 }
 
 TEST_CASE("a budget that is used up ends the tries") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   place.write("experiment.json", R"({"version": 1, "name": "sweep", "file": "x.lua",
     "gpu_hours": 12, "deadline": ""})");
@@ -129,7 +129,7 @@ TEST_CASE("a budget that is used up ends the tries") {
 }
 
 TEST_CASE("a job told to stop before it trained is not submitted for ever") {
-  Options options;
+  FollowLimits options;
   options.retries = 1;
   One one(options);
   for (int attempt = 1; attempt <= 2; ++attempt) {
@@ -142,20 +142,20 @@ TEST_CASE("a job told to stop before it trained is not submitted for ever") {
 }
 
 TEST_CASE("only the runs that were named are submitted again") {
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 2; ++i) place.add_run(i);
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   REQUIRE(campaign.want({0, 1}));
   campaign.end();
-  Handed handed;
+  SubmitResult handed;
   REQUIRE(carry_on(campaign, FileLock::Wait::yes, {"gpt-ddp-00000001"}, handed));
   CHECK(handed.runs == 1);
   CHECK(place.slurm.jobs[0].runs == std::vector<std::string>{"gpt-ddp-00000001"});
 }
 
 TEST_CASE("a run that was never submitted can be cancelled too") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
@@ -168,7 +168,7 @@ TEST_CASE("a run that was never submitted can be cancelled too") {
 }
 
 TEST_CASE("tasks of an array are cancelled one by one") {
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 3; ++i) place.add_run(i);
   auto campaign = place.campaign();
   place.submit_all(campaign);
@@ -186,7 +186,7 @@ TEST_CASE("an id that SLURM gave to someone else is not cancelled") {
 }
 
 TEST_CASE("a hung run is cancelled and submitted again where that was asked for") {
-  Options options;
+  FollowLimits options;
   options.cancel_hung = true;
   One one(options);
   one.slurm_says("RUNNING");
@@ -202,7 +202,7 @@ TEST_CASE("a hung run is cancelled and submitted again where that was asked for"
   };
   CHECK(follow(one.campaign, {}));
   CHECK(one.place.slurm.jobs.size() == 2);
-  CHECK(one.view().record.state == State::finished);
+  CHECK(one.view().record.state == RunState::finished);
 }
 
 // A run that hangs at step 2, until orch cancels it.
@@ -214,7 +214,7 @@ struct Hang : One {
     look();
   }
   void makes_step(int step, double age = 0) {
-    record::Progress progress;
+    record::TrainingProgress progress;
     progress.measured.steps = step;
     progress.age = age;
     place.log = progress;
@@ -230,7 +230,7 @@ struct Hang : One {
     REQUIRE(place.slurm.cancelled.size() == 1);
   }
   void check_hang(const Campaign& seen) const {
-    CHECK(seen.runs()[0].record.state == State::failed);
+    CHECK(seen.runs()[0].record.state == RunState::failed);
     CHECK(seen.runs()[0].record.failure == Failure::hang);
     CHECK(seen.runs()[0].record.reason.ends_with("since step 2; cancelled"));
     CHECK(seen.runs()[0].settled);
@@ -302,7 +302,7 @@ TEST_CASE("a hang that ends well is finished, and one that a user cancels too is
   well.script_says(1, "finished");
   well.slurm_says("CANCELLED");
   well.look();
-  CHECK(well.view().record.state == State::finished);
+  CHECK(well.view().record.state == RunState::finished);
 
   CancelledHang asked;
   REQUIRE(asked.campaign.begin(FileLock::Wait::yes));
@@ -311,7 +311,7 @@ TEST_CASE("a hang that ends well is finished, and one that a user cancels too is
   asked.campaign.end();
   asked.slurm_says("CANCELLED");
   asked.look();
-  CHECK(asked.view().record.state == State::cancelled);
+  CHECK(asked.view().record.state == RunState::cancelled);
   CHECK(asked.campaign.due().empty());
 }
 
@@ -383,7 +383,7 @@ TEST_CASE("a hung run that someone else cancels is cancelled") {
 }
 
 TEST_CASE("an order to end a hung run that does not get through is given again") {
-  Options options;
+  FollowLimits options;
   options.cancel_hung = true;
   One one(options);
   one.slurm_says("RUNNING");

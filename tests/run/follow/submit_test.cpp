@@ -6,11 +6,11 @@
 namespace orch::follow {
 namespace {
 
-using Reply = launch::Submitted::Reply;
-using record::State;
+using SubmitReply = launch::SubmitOutcome::Reply;
+using record::RunState;
 
 // One run is submitted, and orch is killed before it has recorded the answer.
-void submit_and_forget(Place& place) {
+void submit_and_forget(FollowFolder& place) {
   place.add_run(1);
   {
     auto campaign = place.campaign();
@@ -20,7 +20,7 @@ void submit_and_forget(Place& place) {
 }
 
 TEST_CASE("runs that ask for the same go as one array, others apart") {
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 5; ++i) place.add_run(i, 1, i < 3 ? "--nodes=1" : "--nodes=2");
   auto campaign = place.campaign();
   const auto handed = place.submit_all(campaign);
@@ -32,7 +32,7 @@ TEST_CASE("runs that ask for the same go as one array, others apart") {
 }
 
 TEST_CASE("an array is cut where the scheduler's limit is") {
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 25; ++i) place.add_run(i);
   place.slurm.largest = 10;
   auto campaign = place.campaign();
@@ -58,9 +58,9 @@ TEST_CASE("a limit on what runs at once is that of all submissions together") {
 }
 
 TEST_CASE("arrays of one sweep keep its limit: they share it, or wait for each other") {
-  Options options;
+  FollowLimits options;
   options.at_a_time = 4;
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 40; ++i) place.add_run(i, 1, i < 30 ? "--nodes=1" : "--nodes=2");
   place.slurm.largest = 20;
   auto campaign = place.campaign(options);
@@ -82,9 +82,9 @@ TEST_CASE("arrays of one sweep keep its limit: they share it, or wait for each o
 }
 
 TEST_CASE("what is submitted beside running jobs has the rest of the limit") {
-  Options options;
+  FollowLimits options;
   options.at_a_time = 5;
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 3; ++i) place.add_run(i);
   auto campaign = place.campaign(options);
   place.submit_all(campaign);
@@ -96,9 +96,9 @@ TEST_CASE("what is submitted beside running jobs has the rest of the limit") {
 }
 
 TEST_CASE("what comes when the limit is reached has the place of one that runs") {
-  Options options;
+  FollowLimits options;
   options.at_a_time = 4;
-  Place place;
+  FollowFolder place;
   std::vector<std::string> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(place.add_run(i));
   auto campaign = place.campaign(options);
@@ -119,9 +119,9 @@ TEST_CASE("what comes when the limit is reached has the place of one that runs")
 }
 
 TEST_CASE("a ramp-up under way is waited for to its end") {
-  Options options;
+  FollowLimits options;
   options.at_a_time = 1;
-  Place place;
+  FollowFolder place;
   place.add_run(1, 3);
   auto campaign = place.campaign(options);
   place.submit_all(campaign);
@@ -134,9 +134,9 @@ TEST_CASE("a ramp-up under way is waited for to its end") {
 }
 
 TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
-  Options options;
+  FollowLimits options;
   options.at_a_time = 2;
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 5; ++i) place.add_run(i, i == 1 ? 2 : 1, fmt::format("--nodes={}", i + 1));
   auto campaign = place.campaign(options);
   place.submit_all(campaign);
@@ -151,7 +151,7 @@ TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
 }
 
 TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
-  Place place;
+  FollowFolder place;
   for (int i = 0; i < 16; ++i) place.add_run(i);
   place.slurm.room = 5;
   auto campaign = place.campaign();
@@ -162,7 +162,7 @@ TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
 }
 
 TEST_CASE("the phases of a ramp-up wait for each other") {
-  Place place;
+  FollowFolder place;
   place.add_run(1, 3);
   auto campaign = place.campaign();
   const auto handed = place.submit_all(campaign);
@@ -174,9 +174,9 @@ TEST_CASE("the phases of a ramp-up wait for each other") {
 }
 
 TEST_CASE("a controller that comes back is waited for") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
-  place.slurm.script = {Reply::unreachable, Reply::unreachable, Reply::accepted};
+  place.slurm.script = {SubmitReply::unreachable, SubmitReply::unreachable, SubmitReply::accepted};
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).runs == 1);
   CHECK(place.slurm.jobs.size() == 1);
@@ -186,9 +186,9 @@ TEST_CASE("a controller that comes back is waited for") {
 }
 
 TEST_CASE("a controller that stays away is an error, and the run stays due") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
-  for (int i = 0; i < 100; ++i) place.slurm.script.push_back(Reply::unreachable);
+  for (int i = 0; i < 100; ++i) place.slurm.script.push_back(SubmitReply::unreachable);
   auto campaign = place.campaign();
   place.submit_all(campaign, false);
   CHECK(place.clock.time >= 600);
@@ -200,9 +200,9 @@ TEST_CASE("a controller that stays away is an error, and the run stays due") {
 
 TEST_CASE("a call without an answer is looked up before it is made again") {
   for (const bool took_it : {true, false}) {
-    Place place;
+    FollowFolder place;
     place.add_run(1);
-    place.slurm.script = {Reply::unclear};
+    place.slurm.script = {SubmitReply::unclear};
     place.slurm.took_it = took_it;
     auto campaign = place.campaign();
     CHECK(place.submit_all(campaign).runs == 1);
@@ -212,9 +212,9 @@ TEST_CASE("a call without an answer is looked up before it is made again") {
 }
 
 TEST_CASE("an executor that never says clearly what it did is given up") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
-  place.slurm.script.assign(100, launch::Submitted::Reply::unclear);
+  place.slurm.script.assign(100, launch::SubmitOutcome::Reply::unclear);
   auto campaign = place.campaign();
   place.submit_all(campaign, false);
   CHECK(place.slurm.script.size() == 96);
@@ -223,9 +223,9 @@ TEST_CASE("an executor that never says clearly what it did is given up") {
 }
 
 TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is not tried again") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
-  place.slurm.script = {Reply::refused};
+  place.slurm.script = {SubmitReply::refused};
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).refused == 1);
   campaign.refresh();
@@ -235,17 +235,17 @@ TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is no
 }
 
 TEST_CASE("after a kill between the call and its record, the job is found and not made twice") {
-  Place place;
+  FollowFolder place;
   submit_and_forget(place);
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
   CHECK(campaign.ledger().all()[0].submission.job == place.slurm.jobs[0].id);
-  CHECK(campaign.runs()[0].record.state == State::pending);
+  CHECK(campaign.runs()[0].record.state == RunState::pending);
 }
 
 TEST_CASE("after a kill before the call was heard, the run is due") {
-  Place place;
+  FollowFolder place;
   submit_and_forget(place);
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
@@ -255,7 +255,7 @@ TEST_CASE("after a kill before the call was heard, the run is due") {
 }
 
 TEST_CASE("a follower with nothing else to do finds out what became of the last submission") {
-  Place place;
+  FollowFolder place;
   submit_and_forget(place);
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
@@ -271,7 +271,7 @@ TEST_CASE("a follower with nothing else to do finds out what became of the last 
 }
 
 TEST_CASE("a job that SLURM has forgotten is known by what it left in the run folder") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   std::string submission;
   {
@@ -286,11 +286,11 @@ TEST_CASE("a job that SLURM has forgotten is known by what it left in the run fo
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
-  CHECK(campaign.runs()[0].record.state == State::finished);
+  CHECK(campaign.runs()[0].record.state == RunState::finished);
 }
 
 TEST_CASE("the array of a task that has begun is found by its own id, not by that of the task") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   place.add_run(2);
   std::string submission;
@@ -309,7 +309,7 @@ TEST_CASE("the array of a task that has begun is found by its own id, not by tha
 }
 
 TEST_CASE("only runs that someone asked for are due") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
   place.add_run(2);
   auto campaign = place.campaign();
@@ -324,7 +324,7 @@ TEST_CASE("only runs that someone asked for are due") {
 }
 
 TEST_CASE("while one orch submits, another does not") {
-  Place place;
+  FollowFolder place;
   place.add_run(1);
   auto first = place.campaign(), second = place.campaign();
   REQUIRE(*first.begin(FileLock::Wait::no));
@@ -336,7 +336,7 @@ TEST_CASE("while one orch submits, another does not") {
 }
 
 TEST_CASE("nodes that failed their check are left out the next time") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   place.add_run(2);
   place.write(run + "/exclude", "a100-3\na100-1\na100-3\n$(rm -rf)\n");
@@ -346,7 +346,7 @@ TEST_CASE("nodes that failed their check are left out the next time") {
 }
 
 TEST_CASE("what is submitted is summed up, and what was changed since is refused") {
-  Place place;
+  FollowFolder place;
   const auto run = place.add_run(1);
   const auto script = place.root() / "sweep" / run / "job.sbatch";
   place.write(run + "/start", "torchrun");
@@ -357,7 +357,7 @@ TEST_CASE("what is submitted is summed up, and what was changed since is refused
   CHECK(sums[0].script == sha256(*read_file(script)));
   CHECK(sums[0].start == sha256("torchrun"));
 
-  const auto again = [&](Options options) {
+  const auto again = [&](FollowLimits options) {
     place.slurm.facts.clear();
     place.slurm.facts[{campaign.ledger().all()[0].submission.id, 0}] =
         FakeExecutor::fact("NODE_FAIL", "", "100");
@@ -381,7 +381,7 @@ TEST_CASE("what is submitted is summed up, and what was changed since is refused
     place.write(file, before);
   }
   place.write(run + "/job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\n");
-  Options trusting;
+  FollowLimits trusting;
   trusting.trust = true;
   REQUIRE(again(trusting));
   CHECK(place.slurm.jobs.size() == 2);
@@ -389,7 +389,7 @@ TEST_CASE("what is submitted is summed up, and what was changed since is refused
 
 TEST_CASE("what another user owns is neither believed nor submitted, unless trusted") {
   if (::geteuid() != 0) SKIP("only root can give files away");
-  Place place;
+  FollowFolder place;
   const auto ours = place.add_run(1), theirs = place.add_run(2), script = place.add_run(3);
   const auto give = [&](const std::string& path) {
     REQUIRE(::chown((place.root() / "sweep" / path).c_str(), 1234, 1234) == 0);
@@ -408,7 +408,7 @@ TEST_CASE("what another user owns is neither believed nor submitted, unless trus
   CHECK(place.submit_all(campaign, false).runs == 1);  // the other's script was changed
   CHECK(place.slurm.jobs.back().runs == std::vector{ours});
 
-  Options trusting;
+  FollowLimits trusting;
   trusting.trust = true;
   auto all = place.campaign(trusting);
   CHECK(place.submit_all(all).runs == 1);  // the third has finished

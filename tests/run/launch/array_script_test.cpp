@@ -35,7 +35,7 @@ TEST_CASE("a header is all that runs can share", "[launch]") {
 }
 
 TEST_CASE("each task becomes the script of its run, whatever its folder is called", "[launch]") {
-  const Place place;
+  const TestFolder place;
   const std::vector<std::string> names{
       "plain",           "with blank", "new\nline\n#SBATCH --bogus=1",
       "dos\r\nline",     "quote'\"",   "$(exit 3)",
@@ -65,7 +65,7 @@ TEST_CASE("each task becomes the script of its run, whatever its folder is calle
 }
 
 TEST_CASE("a task whose script was changed since it was submitted does not run it", "[launch]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = place.root() / "it's a run";
   place.file(folder / "job.sbatch", "echo trains\n");
   const auto script = array_script("", {folder});

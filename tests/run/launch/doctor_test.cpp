@@ -4,7 +4,7 @@
 #include "tests/test.h"
 
 using namespace orch;
-using launch::Check;
+using launch::DoctorCheck;
 using test::LocalExperiment;
 using test::PlainShell;
 
@@ -21,7 +21,7 @@ class SkewedClock : public SystemClock {
   double now() const override { return SystemClock::now() - 3600; }
 };
 
-const Check* find(const std::vector<Check>& checks, const std::string& what) {
+const DoctorCheck* find(const std::vector<DoctorCheck>& checks, const std::string& what) {
   for (const auto& check : checks)
     if (check.what.starts_with(what)) return &check;
   return nullptr;
@@ -64,10 +64,10 @@ TEST_CASE("the doctor says what each thing is and what to do next", "[launch][do
     CAPTURE(check.what, check.found);
     CHECK_FALSE(check.what.empty());
     CHECK_FALSE(check.found.empty());
-    CHECK((check.state != Check::State::missing || !check.how_to_get.empty()));
+    CHECK((check.state != DoctorCheck::State::missing || !check.how_to_get.empty()));
   }
-  CHECK(find(checks, "trainer ddp")->state == Check::State::ok);
-  CHECK(find(checks, "trainer nothere")->state == Check::State::missing);
+  CHECK(find(checks, "trainer ddp")->state == DoctorCheck::State::ok);
+  CHECK(find(checks, "trainer nothere")->state == DoctorCheck::State::missing);
   // Its advice works: the preset and the script exist.
   const auto advice = find(checks, "trainer zero3")->how_to_get;
   CHECK(advice.find("cmake --build --preset cpu --target orch-train-zero3") != std::string::npos);
@@ -82,10 +82,10 @@ TEST_CASE("the doctor says what each thing is and what to do next", "[launch][do
   options.sources = experiment.folder();
   const auto bundled = launch::examine_programs(shell, options);
   CHECK(find(bundled, "trainer zero3")->how_to_get.find("cmake") == std::string::npos);
-  CHECK(find(checks, "plug-ins")->state == Check::State::note);
-  CHECK(find(checks, "writing there")->state == Check::State::ok);
-  CHECK(find(checks, "locks there")->state == Check::State::ok);
-  CHECK(find(checks, "clock there")->state == Check::State::ok);
+  CHECK(find(checks, "plug-ins")->state == DoctorCheck::State::note);
+  CHECK(find(checks, "writing there")->state == DoctorCheck::State::ok);
+  CHECK(find(checks, "locks there")->state == DoctorCheck::State::ok);
+  CHECK(find(checks, "clock there")->state == DoctorCheck::State::ok);
   CHECK(find(checks, "disk of " + experiment.folder().string()) != nullptr);
   // It left no file and created no folder.
   CHECK_FALSE(fs::exists(experiment.folder() / "deep"));
@@ -106,7 +106,7 @@ TEST_CASE("the doctor tells SLURM that is absent, silent and well apart", "[laun
     const OnlyPrograms path(experiment.folder() / "bin", {"sbatch"});
     const auto checks = launch::examine_slurm(shell);
     REQUIRE(checks.size() == 1);
-    CHECK(checks[0].state == Check::State::missing);
+    CHECK(checks[0].state == DoctorCheck::State::missing);
     CHECK(checks[0].found == "no squeue, scancel, scontrol, sacct, srun");
   }
   SECTION("well, without accounting") {
@@ -114,8 +114,8 @@ TEST_CASE("the doctor tells SLURM that is absent, silent and well apart", "[laun
     const auto checks = launch::examine_slurm(shell);
     REQUIRE(checks.size() == 3);
     CHECK(checks[0].found == "slurm-wlm 22.05.8");
-    CHECK(checks[1].state == Check::State::ok);
-    CHECK(checks[2].state == Check::State::note);
+    CHECK(checks[1].state == DoctorCheck::State::ok);
+    CHECK(checks[2].state == DoctorCheck::State::note);
     CHECK(checks[2].found == "Slurm accounting storage is disabled");
   }
   SECTION("silent") {
@@ -123,7 +123,7 @@ TEST_CASE("the doctor tells SLURM that is absent, silent and well apart", "[laun
     shell.answer = [](const Command&) -> Result<Output> { return Output{137, "", "", true}; };
     const auto checks = launch::examine_slurm(shell);
     REQUIRE(checks.size() == 2);
-    CHECK(checks[1].state == Check::State::missing);
+    CHECK(checks[1].state == DoctorCheck::State::missing);
     CHECK(checks[1].found == "no answer in 15 s");
   }
 }
@@ -141,7 +141,7 @@ TEST_CASE("the doctor reads libraries and GPUs from what the system says", "[lau
   };
   const auto programs = launch::examine_programs(shell, {});
   CHECK(find(programs, "LibTorch")->found == "/usr/lib/libtorch_cpu.so.1.13");
-  CHECK(find(programs, "NCCL")->state == Check::State::missing);
+  CHECK(find(programs, "NCCL")->state == DoctorCheck::State::missing);
   const auto machine = launch::examine_machine(shell);
   CHECK(find(machine, "GPUs")->found == "2: NVIDIA H200, 143771 MiB, 570.1 (name, memory, driver)");
 }
@@ -150,8 +150,8 @@ TEST_CASE("the doctor sees a clock that is wrong and a folder it cannot write",
           "[launch][doctor]") {
   LocalExperiment experiment;
   const auto checks = launch::examine_places(SkewedClock(), experiment.folder());
-  CHECK(find(checks, "clock there")->state == Check::State::note);
+  CHECK(find(checks, "clock there")->state == DoctorCheck::State::note);
   CHECK(find(checks, "clock there")->found.find("ahead of ours") != std::string::npos);
   const auto bad = launch::examine_places(SystemClock(), "/proc/self");
-  CHECK(find(bad, "writing there")->state == Check::State::missing);
+  CHECK(find(bad, "writing there")->state == DoctorCheck::State::missing);
 }

@@ -14,14 +14,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder : Place {
+struct FlightFolder : TestFolder {
   std::string file(int rank) const { return (root() / flight::file_name(rank)).string(); }
 };
 
 }  // namespace
 
 TEST_CASE("a recording tells what a rank did, also after SIGKILL", "[flight]") {
-  const Folder folder;
+  const FlightFolder folder;
   const pid_t child = ::fork();
   if (child == 0) {
     flight::Recorder recorder(folder.root().string(), 3);
@@ -53,7 +53,7 @@ TEST_CASE("a recording tells what a rank did, also after SIGKILL", "[flight]") {
 }
 
 TEST_CASE("a recording keeps the last 256 collectives", "[flight]") {
-  const Folder folder;
+  const FlightFolder folder;
   flight::Recorder recorder(folder.root().string(), 0);
   REQUIRE(recorder.is_open());
   for (int i = 0; i < 1000; ++i) recorder.end(recorder.begin("broadcast", "world", 1));
@@ -67,7 +67,7 @@ TEST_CASE("a recording keeps the last 256 collectives", "[flight]") {
 }
 
 TEST_CASE("what is read while it is written is whole", "[flight]") {
-  const Folder folder;
+  const FlightFolder folder;
   flight::Recorder recorder(folder.root().string(), 0);
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -98,7 +98,7 @@ TEST_CASE("what is read while it is written is whole", "[flight]") {
 }
 
 TEST_CASE("rubbish is not a recording, and damaged slots are left out", "[flight]") {
-  const Folder folder;
+  const FlightFolder folder;
   CHECK_FALSE(flight::read(folder.file(0)));
   CHECK_FALSE(flight::read(folder.root().string()));
   std::ofstream(folder.file(0)) << "";

@@ -26,14 +26,14 @@ class RecordingShell : public Shell {
   Output answer;
 };
 
-struct Rank {
+struct InspectedRank {
   int begun;           // number of collectives, the last of which
   const char* kind;    // is this one
   bool inside = true;  // and not ended
   const char* group = "data";
 };
 
-fs::path make_attempt(const fs::path& run, const std::vector<Rank>& ranks) {
+fs::path make_attempt(const fs::path& run, const std::vector<InspectedRank>& ranks) {
   const auto flights = run / "attempts/1/flight";
   fs::create_directories(flights);
   for (std::size_t i = 0; i < ranks.size(); ++i) {

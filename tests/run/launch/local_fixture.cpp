@@ -64,14 +64,14 @@ fs::path LocalExperiment::add_run(const std::string& id, const std::string& beha
   return add_run(id, behaviour, job);
 }
 
-launch::Submitted LocalExperiment::submit(const std::string& id,
-                                          const std::vector<std::string>& runs, int lock) {
+launch::SubmitOutcome LocalExperiment::submit(const std::string& id,
+                                              const std::vector<std::string>& runs, int lock) {
   record::Submission submission;
   submission.id = id;
   submission.executor = "local";
   submission.runs = runs;
   submission.array = runs.size() > 1;
-  launch::Request request;
+  launch::SubmitRequest request;
   request.submission = &submission;
   request.folder = this->submission(id);
   request.lock = lock;

@@ -33,8 +33,8 @@ class LocalExperiment {
   fs::path add_run(const std::string& id, const std::string& behaviour, const Job& job);
   fs::path add_run(const std::string& id, const std::string& behaviour, int ranks = 1);
 
-  launch::Submitted submit(const std::string& id, const std::vector<std::string>& runs,
-                           int lock = -1);
+  launch::SubmitOutcome submit(const std::string& id, const std::vector<std::string>& runs,
+                               int lock = -1);
   record::JobFact poll(const std::string& id, std::size_t index = 0);
   // Polls until the task has ended; fails the test after five minutes.
   record::JobFact wait(const std::string& id, std::size_t index = 0);
@@ -45,7 +45,7 @@ class LocalExperiment {
   fs::path submission(const std::string& id) const { return folder_ / "submissions" / id; }
 
  private:
-  Place place_;
+  TestFolder place_;
   fs::path folder_;
   SystemClock clock_;
   launch::LocalExecutor executor_;

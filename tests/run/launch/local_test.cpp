@@ -15,7 +15,7 @@ using namespace orch;
 using test::eventually;
 using test::LocalExperiment;
 using test::slurp;
-using Reply = launch::Submitted::Reply;
+using SubmitReply = launch::SubmitOutcome::Reply;
 
 namespace {
 
@@ -29,7 +29,7 @@ TEST_CASE("a local run finishes, and its folder tells the same as a job's", "[la
   LocalExperiment experiment;
   const auto run = experiment.add_run("a", "finish", 3);
   const auto submitted = experiment.submit("0001-s", {"a"});
-  REQUIRE(submitted.reply == Reply::accepted);
+  REQUIRE(submitted.reply == SubmitReply::accepted);
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "COMPLETED");
   CHECK(fact.exit_code == 0);
@@ -127,7 +127,7 @@ TEST_CASE("a run whose trainer is not there fails and says so", "[launch][local]
 
   record::Submission submission;
   submission.runs = {"a"};
-  launch::Request request;
+  launch::SubmitRequest request;
   request.submission = &submission;
   const auto tested = experiment.executor().test(request);
   REQUIRE_FALSE(tested);
@@ -140,7 +140,7 @@ TEST_CASE("a local run needs its data and its first weights", "[launch][local]")
   run.strategy = std::make_shared<plan::Strategy>();
   run.trainer = "/bin/sh";
   CHECK(launch::check_local_run(local, "/nowhere").empty());
-  const Place place;
+  const TestFolder place;
   const auto& folder = place.root();
   std::ofstream(folder / "half.idx") << "x";
   local.folder = folder / "runs/x/a";
@@ -239,27 +239,27 @@ TEST_CASE("a supervisor that cannot start is a refusal", "[launch][local]") {
   launch::LocalOptions options;
   options.experiment_folder = experiment.folder();
   record::Submission submission;
-  launch::Request request;
+  launch::SubmitRequest request;
   request.submission = &submission;
   request.folder = experiment.submission("0001-s");
   fs::create_directories(request.folder);
   SECTION("no such program") {
     options.supervisor = {"/nowhere/orch"};
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.reply == Reply::refused);
+    CHECK(submitted.reply == SubmitReply::refused);
     CHECK(submitted.message == "cannot start /nowhere/orch: No such file or directory");
   }
   SECTION("one that leaves no message") {
     options.supervisor = {"/bin/sh", "-c", "echo what now >&2; exit 1"};
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.reply == Reply::refused);
+    CHECK(submitted.reply == SubmitReply::refused);
     CHECK(submitted.message == "the supervisor exited: what now");
   }
   SECTION("one that says nothing for too long is unclear") {
     options.supervisor = {"/bin/sh", "-c", "sleep 20"};
     options.answer_seconds = 0.2;
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.reply == Reply::unclear);
+    CHECK(submitted.reply == SubmitReply::unclear);
   }
 }
 
@@ -293,12 +293,12 @@ TEST_CASE("hostile folder names are names", "[launch][local]") {
   CHECK(experiment.wait("0001-s").state == "COMPLETED");
   CHECK(slurp(run / "attempts/1/folder") == fs::canonical(run).string());
   CHECK(status_of(run)["state"] == "finished");
-  CHECK(experiment.submit("0002-s", {"../run-1"}).reply == Reply::refused);
-  CHECK(experiment.submit("0003-s", {"-x"}).reply == Reply::refused);
+  CHECK(experiment.submit("0002-s", {"../run-1"}).reply == SubmitReply::refused);
+  CHECK(experiment.submit("0003-s", {"-x"}).reply == SubmitReply::refused);
 }
 
 TEST_CASE("a lock is a file of its own, not a link to one", "[launch][local]") {
-  const Place place;
+  const TestFolder place;
   const auto victim = place.file("victim", "precious");
   fs::create_symlink(victim, place.root() / "lock");
   fs::create_symlink(place.root() / "new", place.root() / "other");

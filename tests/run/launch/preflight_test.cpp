@@ -34,7 +34,7 @@ const Output kNodes{0,
                     "old|1|(null)|(null)|down*\n",
                     ""};
 
-Errors check(const Ask& ask) {
+Errors check(const JobRequest& ask) {
   FakeShell shell;
   shell.once("scontrol", kConfig);
   shell.once("scontrol", kPartitions);
@@ -45,7 +45,7 @@ Errors check(const Ask& ask) {
 }
 
 // The only error.
-Error error_of(const Ask& ask) {
+Error error_of(const JobRequest& ask) {
   const auto errors = check(ask);
   INFO(text(errors));
   REQUIRE(errors.size() == 1);
@@ -53,7 +53,7 @@ Error error_of(const Ask& ask) {
   return errors[0];
 }
 
-Ask a100() {
+JobRequest a100() {
   return {"north.yaml: a100", "gpu_p5", "20:00:00", 2, "gpu:8", "a100&nvme", "seven", "qos_gpu-t3"};
 }
 

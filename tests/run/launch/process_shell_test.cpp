@@ -126,7 +126,7 @@ TEST_CASE("what cannot be started is an error that names it", "[launch][shell]")
 
 TEST_CASE("the folder to work in, and a file for the output", "[launch][shell]") {
   ProcessShell shell;
-  const Place folder;
+  const TestFolder folder;
   auto command = bash("pwd; echo complaint >&2");
   command.directory = folder.root();
   command.output = folder.root() / "answer";
@@ -142,7 +142,7 @@ TEST_CASE("the folder to work in, and a file for the output", "[launch][shell]")
 
 TEST_CASE("a child inherits the descriptor it holds and no other", "[launch][shell]") {
   ProcessShell shell;
-  const Place folder;
+  const TestFolder folder;
   auto lock = orch::FileLock::take(folder.root() / "lock", orch::FileLock::Wait::no);
   REQUIRE(lock);
   const int careless = ::open("/dev/null", O_RDONLY);  // without O_CLOEXEC
@@ -161,7 +161,7 @@ TEST_CASE("a child inherits the descriptor it holds and no other", "[launch][she
 
 TEST_CASE("killed ourselves, the program ends its work and holds the lock until then",
           "[launch][shell]") {
-  const Place folder;
+  const TestFolder folder;
   const auto path = folder.root() / "lock";
   const pid_t us = ::fork();
   REQUIRE(us >= 0);

@@ -7,9 +7,9 @@
 namespace {
 
 using namespace orch;
-using launch::Request;
 using launch::SlurmExecutor;
-using Reply = launch::Submitted::Reply;
+using launch::SubmitRequest;
+using SubmitReply = launch::SubmitOutcome::Reply;
 using record::JobFact;
 using record::Submission;
 
@@ -45,7 +45,7 @@ std::string stored(const std::string& id, const std::string& state, const std::s
   return text + "\n";
 }
 
-struct Bench {
+struct SlurmBench {
   FakeShell shell;
   FakeClock clock;
   SlurmExecutor executor{shell, clock};
@@ -61,16 +61,16 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
-  Bench bench;
-  const Place folder;
+  SlurmBench bench;
+  const TestFolder folder;
   bench.shell.always("sbatch", {0, "123;north\n", ""});
   auto submission = make("0007-ab", 200, true, "");
-  Request request{&submission, folder.root(), "/a b/array.sbatch",
-                  "/runs/x",   "sweep",       "slurm-%A_%a.log",
-                  "77",        {"n1", "n2"},  8,
-                  5,           "78:79"};
+  SubmitRequest request{&submission, folder.root(), "/a b/array.sbatch",
+                        "/runs/x",   "sweep",       "slurm-%A_%a.log",
+                        "77",        {"n1", "n2"},  8,
+                        5,           "78:79"};
   const auto reply = bench.executor.submit(request);
-  CHECK(reply.reply == Reply::accepted);
+  CHECK(reply.reply == SubmitReply::accepted);
   CHECK(reply.job == "123");
   const auto& command = bench.shell.commands.at(0);
   CHECK(command.argv == std::vector<std::string>{
@@ -95,16 +95,16 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
 
 TEST_CASE("an answer that is lost is unclear; sbatch that cannot run took nothing",
           "[launch][slurm]") {
-  Bench bench;
-  const Place folder;
+  SlurmBench bench;
+  const TestFolder folder;
   auto submission = make("0007-ab", 1, false, "");
-  Request request{&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1,
-                  ""};
-  CHECK(bench.executor.submit(request).reply == Reply::unreachable);
+  SubmitRequest request{
+      &submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, ""};
+  CHECK(bench.executor.submit(request).reply == SubmitReply::unreachable);
   bench.shell.once("sbatch", {0, "", ""});
-  CHECK(bench.executor.submit(request).reply == Reply::unclear);
+  CHECK(bench.executor.submit(request).reply == SubmitReply::unclear);
   bench.shell.once("sbatch", {1, "", "sbatch: error: Unable to open file /s\n"});
-  CHECK(bench.executor.submit(request).reply == Reply::refused);
+  CHECK(bench.executor.submit(request).reply == SubmitReply::refused);
   bench.shell.once("sbatch", {1, "", "allocation failure: Invalid feature specification\n"});
   const auto refused = bench.executor.test(request);
   REQUIRE_FALSE(refused);
@@ -112,7 +112,7 @@ TEST_CASE("an answer that is lost is unclear; sbatch that cannot run took nothin
 }
 
 TEST_CASE("one squeue call tells of all submissions, by comment", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   bench.shell.always("sacct", kNoAccounting);
   const auto array = make("0001-aa", 3, true, "10");
   const auto single = make("0002-bb", 1, false, "20");
@@ -146,7 +146,7 @@ TEST_CASE("one squeue call tells of all submissions, by comment", "[launch][slur
 }
 
 TEST_CASE("the end of a task is asked of accounting once, and kept", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto array = make("0001-aa", 2, true, "10");
   bench.shell.once("squeue", {0,
                               queued("10", "0", "COMPLETED", "orch:0001-aa") +
@@ -179,7 +179,7 @@ TEST_CASE("the end of a task is asked of accounting once, and kept", "[launch][s
 
 TEST_CASE("accounting that lags is asked again, ever less often, then given up",
           "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto ended = make("0001-aa", 1, false, "10");
   const auto purged = make("0002-bb", 1, false, "20");
   bench.shell.always("squeue", {0, queued("10", "N/A", "FAILED", "orch:0001-aa"), ""});
@@ -198,7 +198,7 @@ TEST_CASE("accounting that lags is asked again, ever less often, then given up",
 }
 
 TEST_CASE("an earlier start of a job is not taken for its end", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.always("squeue", {0, queued("10", "N/A", "COMPLETED", "orch:0001-aa"), ""});
   bench.shell.once("sacct", {0, stored("10", "PREEMPTED", "--comment=orch:0001-aa", 500), ""});
@@ -212,7 +212,7 @@ TEST_CASE("an earlier start of a job is not taken for its end", "[launch][slurm]
 }
 
 TEST_CASE("a job id that was given out again is not ours in accounting either", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.always("squeue", {0, "", ""});
   bench.shell.always("sacct", {0, stored("10", "COMPLETED", "sbatch --comment=orch:0009-zz"), ""});
@@ -220,7 +220,7 @@ TEST_CASE("a job id that was given out again is not ours in accounting either", 
 }
 
 TEST_CASE("a job that someone put back runs again", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.once("squeue", {0, queued("10", "N/A", "FAILED", "orch:0001-aa"), ""});
   bench.shell.always("sacct", {0, stored("10", "FAILED", "--comment=orch:0001-aa"), ""});
@@ -230,7 +230,7 @@ TEST_CASE("a job that someone put back runs again", "[launch][slurm]") {
 }
 
 TEST_CASE("a database that is down is left alone for a while", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.always("squeue", {0, queued("10", "N/A", "FAILED", "orch:0001-aa"), ""});
   bench.shell.once("sacct", {1, "", "sacct: error: Problem talking to the database\n"});
@@ -244,7 +244,7 @@ TEST_CASE("a database that is down is left alone for a while", "[launch][slurm]"
 }
 
 TEST_CASE("a SLURM that stores no command lines is asked without them", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.always("squeue", {0, "", ""});
   bench.shell.once("sacct", {1, "", "sacct: error: Invalid field requested: \"SubmitLine\"\n"});
@@ -255,7 +255,7 @@ TEST_CASE("a SLURM that stores no command lines is asked without them", "[launch
 }
 
 TEST_CASE("a controller that does not answer is an error, not an empty queue", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "10");
   bench.shell.always("squeue", kDown);
   CHECK_FALSE(bench.executor.poll({&single}));
@@ -268,7 +268,7 @@ TEST_CASE("a controller that does not answer is an error, not an empty queue", "
 }
 
 TEST_CASE("a lost answer is found by comment, now or a moment later", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "");
   bench.shell.once("squeue", {0, queued("9", "N/A", "RUNNING", "orch:0001-aab"), ""});
   bench.shell.once("squeue", {0, queued("10", "N/A", "RUNNING", "orch:0001-aa"), ""});
@@ -277,7 +277,7 @@ TEST_CASE("a lost answer is found by comment, now or a moment later", "[launch][
 }
 
 TEST_CASE("or in accounting, where the controller has forgotten it", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   const auto single = make("0001-aa", 1, false, "");
   bench.shell.always("squeue", {0, "", ""});
   bench.shell.once("sacct", {0, stored("10_0", "COMPLETED", "sbatch --comment=orch:0001-aa"), ""});
@@ -292,7 +292,7 @@ TEST_CASE("or in accounting, where the controller has forgotten it", "[launch][s
 }
 
 TEST_CASE("many tasks are cancelled in a few calls, ended ones in none", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   bench.shell.always("scancel", {1, "",
                                  "scancel: error: Kill job error on job id 7: Invalid job id "
                                  "specified\n"});
@@ -318,7 +318,7 @@ TEST_CASE("many tasks are cancelled in a few calls, ended ones in none", "[launc
 
 TEST_CASE("arrays are as large as the cluster takes them, and a script can hold",
           "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   CHECK(bench.executor.largest_array() == 1000);  // no answer
   bench.shell.always("scontrol", {0, "MaxArraySize = 301\nMaxJobCount = 10000\n", ""});
   CHECK(bench.executor.largest_array() == 301);
@@ -331,7 +331,7 @@ TEST_CASE("arrays are as large as the cluster takes them, and a script can hold"
 }
 
 TEST_CASE("five thousand tasks in one answer", "[launch][slurm]") {
-  Bench bench;
+  SlurmBench bench;
   bench.shell.always("sacct", kNoAccounting);
   std::vector<Submission> submissions;
   std::vector<const Submission*> of;

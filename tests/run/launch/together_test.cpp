@@ -9,9 +9,9 @@
 namespace orch::launch {
 namespace {
 
-struct Folder : Place {
-  Together bash(const std::string& text, std::int64_t ranks = 2) const {
-    Together program;
+struct RunFolder : TestFolder {
+  LocalRanks bash(const std::string& text, std::int64_t ranks = 2) const {
+    LocalRanks program;
     program.argv = {"/bin/bash", "-c", text};
     program.ranks = ranks;
     program.folder = root();
@@ -24,7 +24,7 @@ struct Folder : Place {
 };
 
 TEST_CASE("every rank knows its number, the others and where they meet", "[together]") {
-  const Folder folder;
+  const RunFolder folder;
   REQUIRE(run_together(
       folder.bash("echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR $OMP_NUM_THREADS > rank$RANK;"
                   "echo $MASTER_PORT > port$RANK",
@@ -38,7 +38,7 @@ TEST_CASE("every rank knows its number, the others and where they meet", "[toget
 }
 
 TEST_CASE("one that fails ends the others, and its words are told", "[together]") {
-  const Folder folder;
+  const RunFolder folder;
   SystemClock clock;
   const double start = clock.steady();
   const auto status =
@@ -51,7 +51,7 @@ TEST_CASE("one that fails ends the others, and its words are told", "[together]"
 }
 
 TEST_CASE("those that never end are ended when the time is over", "[together]") {
-  const Folder folder;
+  const RunFolder folder;
   auto program = folder.bash("sleep 100");
   program.timeout_seconds = 0.2;
   const auto status = run_together(program);
@@ -60,7 +60,7 @@ TEST_CASE("those that never end are ended when the time is over", "[together]") 
 }
 
 TEST_CASE("an interruption ends them", "[together]") {
-  const Folder folder;
+  const RunFolder folder;
   auto program = folder.bash("sleep 100");
   program.interrupted = [] { return true; };
   const auto status = run_together(program);
@@ -69,7 +69,7 @@ TEST_CASE("an interruption ends them", "[together]") {
 }
 
 TEST_CASE("a program that cannot be started says why", "[together]") {
-  const Folder folder;
+  const RunFolder folder;
   auto program = folder.bash("");
   program.argv = {"/nonexistent/program"};
   const auto status = run_together(program);

@@ -65,10 +65,10 @@ inline const char* const kPatient =
     "for ((n = 0; n < 1200; n++)); do sleep 0.05; done\nexit 99\n";
 
 // A run folder with a rendered script, and an environment like that of a job with two nodes.
-class Job {
+class ExecutedJob {
  public:
-  explicit Job(const std::string& behaviour, const std::string& name = "run",
-               plan::Run run = two_nodes())
+  explicit ExecutedJob(const std::string& behaviour, const std::string& name = "run",
+                       plan::Run run = two_nodes())
       : folder_(name) {
     fs::create_directories(fake());
     write(fake() / "srun", kSrun, true);

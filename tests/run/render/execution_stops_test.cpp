@@ -7,7 +7,7 @@ using namespace orch;
 using namespace orch::render;
 
 TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render][execution]") {
-  const Job job(kPatient);
+  const ExecutedJob job(kPatient);
   const auto done = job.disturb("kill -USR1 \"$pid\"");
   CHECK(done.exit_code == 75);
   CHECK(job.status()["state"] == "stopped");
@@ -21,7 +21,7 @@ TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render
 
 TEST_CASE("a task of an array requeues itself alone", "[render][execution]") {
   // The last task has the id of the whole array.
-  const Job job(kPatient);
+  const ExecutedJob job(kPatient);
   const auto done = job.start(
       "export SLURM_ARRAY_JOB_ID=123456 SLURM_ARRAY_TASK_ID=7\njob & pid=$!\n"
       "for r in 0 1 2 3 4 5 6 7; do until_there \"$folder/attempts/1/started.$r\"; done\n"
@@ -31,7 +31,7 @@ TEST_CASE("a task of an array requeues itself alone", "[render][execution]") {
 }
 
 TEST_CASE("a run that finishes while it is told to stop is finished", "[render][execution]") {
-  const Job job(
+  const ExecutedJob job(
       "trap finish USR1\n: >\"$attempt/started.$RANK\"\n"
       "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
   CHECK(job.disturb("kill -USR1 \"$pid\"").exit_code == 0);
@@ -41,7 +41,7 @@ TEST_CASE("a run that finishes while it is told to stop is finished", "[render][
 }
 
 TEST_CASE("the stop file ends a run without a requeue", "[render][execution]") {
-  const Job job(kPatient);
+  const ExecutedJob job(kPatient);
   const auto done = job.disturb("touch \"$folder/stop\"");
   CHECK(done.exit_code == 75);
   CHECK(job.status()["state"] == "stopped");
@@ -50,13 +50,13 @@ TEST_CASE("the stop file ends a run without a requeue", "[render][execution]") {
 }
 
 TEST_CASE("the stop file of the experiment ends its runs too", "[render][execution]") {
-  const Job job(kPatient);
+  const ExecutedJob job(kPatient);
   CHECK(job.disturb("touch \"$folder/../stop\"").exit_code == 75);
   CHECK(job.status()["state"] == "stopped");
 }
 
 TEST_CASE("a stop file that exists already keeps a job from starting", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   write(job.path() / "stop", "");
   CHECK(job.run().exit_code == 75);
   CHECK(job.status()["state"] == "stopped");
@@ -64,7 +64,7 @@ TEST_CASE("a stop file that exists already keeps a job from starting", "[render]
 }
 
 TEST_CASE("a cancelled job says so", "[render][execution]") {
-  const Job job(
+  const ExecutedJob job(
       "trap 'exit 143' TERM\n: >\"$attempt/started.$RANK\"\n"
       "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
   CHECK(job.disturb("kill -TERM \"$pid\"").exit_code == 143);
@@ -74,7 +74,7 @@ TEST_CASE("a cancelled job says so", "[render][execution]") {
 }
 
 TEST_CASE("a run that does not save in time is cancelled by the limit", "[render][execution]") {
-  const Job job(
+  const ExecutedJob job(
       "trap : USR1\ntrap 'exit 143' TERM\n: >\"$attempt/started.$RANK\"\n"
       "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
   CHECK(job.disturb("kill -USR1 \"$pid\"; sleep 0.5; kill -TERM \"$pid\"").exit_code == 143);
@@ -84,7 +84,7 @@ TEST_CASE("a run that does not save in time is cancelled by the limit", "[render
 
 TEST_CASE("ranks that are ended before the script is told are cancelled too",
           "[render][execution]") {
-  const Job job(
+  const ExecutedJob job(
       "[ \"$RANK\" = 0 ] && echo 'srun: error: node1: tasks 0-7: Terminated'\n"
       ": >\"$attempt/started.$RANK\"\nexit 143");
   CHECK(job.disturb("sleep 0.5; kill -TERM \"$pid\"").exit_code == 143);
@@ -92,7 +92,7 @@ TEST_CASE("ranks that are ended before the script is told are cancelled too",
 }
 
 TEST_CASE("restarts have a limit", "[render][execution]") {
-  const Job job(kPatient);
+  const ExecutedJob job(kPatient);
   const auto done = job.start(
       "export SLURM_RESTART_COUNT=7 ORCH_MAX_RESTARTS=7\njob & pid=$!\n"
       "until_there \"$folder/attempts/1/started.7\"; until_there \"$folder/attempts/1/started.0\"\n"
@@ -103,7 +103,7 @@ TEST_CASE("restarts have a limit", "[render][execution]") {
 }
 
 TEST_CASE("a bad node is reported and named for exclusion", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto done = job.start("export FAKE_BAD_NODE=node2\njob");
   CHECK(done.exit_code == 69);
   CHECK(job.status()["state"] == "bad_nodes");
@@ -120,7 +120,7 @@ TEST_CASE("a spare node takes the place of a bad one", "[render][execution]") {
   run.job.spare_nodes = 1;
   for (const std::string bad : {"node1", "node2", "node3", "none"}) {
     INFO(bad);
-    const Job job("echo \"$SLURMD_NODENAME\" >>\"$FAKE/used\"\nfinish", "run", run);
+    const ExecutedJob job("echo \"$SLURMD_NODENAME\" >>\"$FAKE/used\"\nfinish", "run", run);
     const auto done = job.start(
         "export SLURM_NNODES=3 SLURM_JOB_NODELIST=node1,node2,node3\n"
         "export FAKE_BAD_NODE=" +
@@ -147,7 +147,7 @@ TEST_CASE("too few good nodes are bad news in spite of a spare one", "[render][e
   auto run = two_nodes();
   run.job.spare_nodes = 1;
   run.job.environment["ORCH_NODE_CHECK"] = "[ \"$SLURMD_NODENAME\" = node2 ]";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   const auto done = job.start("export SLURM_NNODES=3 SLURM_JOB_NODELIST=node1,node2,node3\njob");
   CHECK(done.exit_code == 69);
   CHECK(job.status()["bad_nodes"] == json({"node1", "node3"}));
@@ -155,7 +155,7 @@ TEST_CASE("too few good nodes are bad news in spite of a spare one", "[render][e
 
 TEST_CASE("a single node is checked without a step of its own", "[render][execution]") {
   auto run = bare();
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   const auto one =
       std::string("export SLURM_NNODES=1 SLURM_JOB_NODELIST=node1 SLURMD_NODENAME=node1\n");
   CHECK(job.start(one + "job").exit_code == 0);
@@ -166,7 +166,7 @@ TEST_CASE("a single node is checked without a step of its own", "[render][execut
 }
 
 TEST_CASE("nodes that were bad before stay excluded", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   write(job.path() / "exclude", "node9\nnode2\n");
   const auto done = job.start("export FAKE_BAD_NODE=node2\njob");
   CHECK(contains(done.output, "--exclude=node2,node9\n"));
@@ -175,13 +175,13 @@ TEST_CASE("nodes that were bad before stay excluded", "[render][execution]") {
 TEST_CASE("the site's own check can find a bad node", "[render][execution]") {
   auto run = two_nodes();
   run.job.environment["ORCH_NODE_CHECK"] = "[ \"$SLURMD_NODENAME\" != node1 ]";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   CHECK(job.run().exit_code == 69);
   CHECK(job.status()["bad_nodes"] == json({"node1"}));
 }
 
 TEST_CASE("a check that cannot run accuses no node", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   write(job.fake() / "srun", "#!/bin/bash\necho 'srun: error: no' >&2\nexit 1\n", true);
   CHECK(job.run().exit_code == 1);
   CHECK(job.status()["state"] == "failed");

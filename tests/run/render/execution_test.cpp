@@ -6,7 +6,7 @@ using namespace orch;
 using namespace orch::render;
 
 TEST_CASE("a job that trains to its end is finished", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto done = job.run();
   CHECK(done.exit_code == 0);
   const auto status = job.status();
@@ -27,7 +27,7 @@ TEST_CASE("a job that trains to its end is finished", "[render][execution]") {
 
 TEST_CASE("a trainer that leaves with 0 and says nothing is not called finished",
           "[render][execution]") {
-  const Job job("exit 0");
+  const ExecutedJob job("exit 0");
   CHECK(job.run().exit_code == 76);  // no phase that depends on this one begins
   CHECK(job.status()["state"] == "left");
   CHECK(job.status()["exit_code"] == 76);
@@ -36,7 +36,7 @@ TEST_CASE("a trainer that leaves with 0 and says nothing is not called finished"
 }
 
 TEST_CASE("each rank learns its own number and the same master", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   CHECK(job.run().exit_code == 0);
   auto lines = split(std::string(trim(read(job.fake() / "ranks.log"))), '\n');
   std::sort(lines.begin(), lines.end());
@@ -47,7 +47,7 @@ TEST_CASE("each rank learns its own number and the same master", "[render][execu
 }
 
 TEST_CASE("a task that fails is the failure of the job", "[render][execution]") {
-  const Job job("[ \"$RANK\" = 5 ] && exit 3\nfinish");
+  const ExecutedJob job("[ \"$RANK\" = 5 ] && exit 3\nfinish");
   CHECK(job.run().exit_code == 3);
   CHECK(job.status()["state"] == "failed");
   CHECK(job.status()["exit_code"] == 3);
@@ -56,7 +56,7 @@ TEST_CASE("a task that fails is the failure of the job", "[render][execution]") 
 TEST_CASE("the code of the task that failed first counts, not of those ended for it",
           "[render][execution]") {
   // What srun 22.05 prints, and its exit code.
-  const Job job(
+  const ExecutedJob job(
       "[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Exited with exit code 3' && exit "
       "143\n"
       "finish");
@@ -68,14 +68,15 @@ TEST_CASE("the code of the task that failed first counts, not of those ended for
 TEST_CASE("words of a trainer that look like srun's are no exit code", "[render][execution]") {
   for (const std::string code : {"0", "x", "1 2", "999", "3x"}) {
     INFO(code);
-    const Job job("[ \"$RANK\" = 0 ] && echo 'srun: error: a: task 0: Exited with exit code " +
-                  code + "'\nexit 7");
+    const ExecutedJob job(
+        "[ \"$RANK\" = 0 ] && echo 'srun: error: a: task 0: Exited with exit code " + code +
+        "'\nexit 7");
     CHECK(job.run().exit_code == 7);
   }
 }
 
 TEST_CASE("a step that srun cannot make is no failure of the trainer", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const std::string refusal =
       "Unable to create step for job 7: Memory required by task is not available";
   const auto real = job.fake() / "srun.real";
@@ -94,7 +95,7 @@ TEST_CASE("a step that srun cannot make is no failure of the trainer", "[render]
 }
 
 TEST_CASE("a job that SLURM starts once more after its end leaves again", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const std::string submitted =
       "export ORCH_SUBMISSION=s1; mkdir -p \"${folder%/*}/submissions/s1\"\n";
   CHECK(job.start(submitted + "job").exit_code == 0);
@@ -111,7 +112,7 @@ TEST_CASE("a job that SLURM starts once more after its end leaves again", "[rend
 TEST_CASE("a job told to stop before it trains is not requeued", "[render][execution]") {
   auto run = two_nodes();
   run.job.setup = "kill -s USR1 $$";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   CHECK(job.run().exit_code == 75);
   CHECK(job.status()["state"] == "stopped");
   CHECK(job.status()["signal"] == "USR1");
@@ -122,14 +123,14 @@ TEST_CASE("a job told to stop before it trains is not requeued", "[render][execu
 TEST_CASE("a trainer at another place can be named", "[render][execution]") {
   auto run = two_nodes();
   run.trainer = "another";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   fs::rename(job.fake() / "orch-train-megatron", job.fake() / "another");
   CHECK(job.run().exit_code == 0);
 }
 
 // The plan defines everything that affects a result, so variables of a shell must not.
 TEST_CASE("a trainer that the run was not planned with is refused", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto done = job.start("export ORCH_TRAINER=/bin/true\njob");
   CHECK(done.exit_code == 1);
   CHECK(contains(done.output,
@@ -140,7 +141,7 @@ TEST_CASE("a trainer that the run was not planned with is refused", "[render][ex
 
 TEST_CASE("a folder that was moved is found by where it was submitted from",
           "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto moved = job.path().parent_path() / "moved here";
   const auto spool = job.fake() / "slurm_script";
   fs::copy(job.path(), moved, fs::copy_options::recursive);
@@ -162,7 +163,7 @@ TEST_CASE("a folder that was moved is found by where it was submitted from",
 
 TEST_CASE("a status tells whose submission it is, and how many GPUs it holds",
           "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   fs::create_directories(job.path().parent_path() / "submissions/0007-\"x");
   CHECK(job.start("unset ORCH_SUBMISSION\njob").exit_code == 0);
   CHECK(job.start("export ORCH_SUBMISSION='0007-\"x'\njob").exit_code == 0);
@@ -175,7 +176,7 @@ TEST_CASE("a framework whose start was changed since it was submitted does not b
           "[render][execution]") {
   auto run = two_nodes();
   run.framework = "own";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   write(job.path() / "start", kTrainer, true);
   const auto submission = job.path().parent_path() / "submissions/0007-x";
   fs::create_directories(submission);
@@ -194,7 +195,7 @@ TEST_CASE("a framework whose start was changed since it was submitted does not b
 
 TEST_CASE("a job of a submission that was taken back leaves without a trace",
           "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   CHECK(job.start("export ORCH_SUBMISSION=0008-x\njob").exit_code == 0);
   CHECK_FALSE(fs::exists(job.path() / "attempts"));
 }
@@ -204,8 +205,9 @@ TEST_CASE("a step that is killed for its memory is told so", "[render][execution
   for (const std::string line :
        {"slurmstepd-node2: error: StepId=2.0 exceeded memory limit (642 > 314), being killed",
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0. Some of your processes"}) {
-    const Job job("[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Killed' && echo '" +
-                  line + "' && exit 137\nfinish");
+    const ExecutedJob job(
+        "[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Killed' && echo '" + line +
+        "' && exit 137\nfinish");
     CHECK(job.run().exit_code == 137);
     CHECK(job.status()["message"] ==
           "node2: task 5: Killed (more memory than the job has); see stdout.log");
@@ -213,7 +215,7 @@ TEST_CASE("a step that is killed for its memory is told so", "[render][execution
 }
 
 TEST_CASE("two attempts do not overwrite each other's logs", "[render][execution]") {
-  const Job job("exit 3");
+  const ExecutedJob job("exit 3");
   CHECK(job.run().exit_code == 3);
   const auto first = read(job.attempt(1) / "stdout.log");
   const auto first_status = read(job.attempt(1) / "status.json");
@@ -226,7 +228,7 @@ TEST_CASE("two attempts do not overwrite each other's logs", "[render][execution
 }
 
 TEST_CASE("an attempt's folder that the launcher made is used", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   fs::create_directories(job.attempt(1));
   write(job.attempt(1) / "job.json", "{}");
   CHECK(job.run().exit_code == 0);
@@ -235,14 +237,14 @@ TEST_CASE("an attempt's folder that the launcher made is used", "[render][execut
 }
 
 TEST_CASE("no half-written status is left behind", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   CHECK(job.run().exit_code == 0);
   for (const auto& entry : fs::directory_iterator(job.attempt()))
     CHECK_FALSE(entry.path().filename().string().starts_with(".status"));
 }
 
 TEST_CASE("fewer nodes than planned are refused", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto done = job.start("export SLURM_NNODES=1 SLURM_JOB_NODELIST=node1\njob");
   CHECK(done.exit_code == 1);
   CHECK(contains(done.output, "4 ranks on 1 nodes, but the plan has 8"));
@@ -250,7 +252,7 @@ TEST_CASE("fewer nodes than planned are refused", "[render][execution]") {
 }
 
 TEST_CASE("a missing trainer is a clear failure", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   fs::remove(job.fake() / "orch-train-megatron");
   const auto done = job.run();
   CHECK(done.exit_code == 1);
@@ -260,13 +262,13 @@ TEST_CASE("a missing trainer is a clear failure", "[render][execution]") {
 TEST_CASE("a setup that fails is the failure of the job", "[render][execution]") {
   auto run = two_nodes();
   run.job.setup = "echo \"$NOT_SET_ANYWHERE\"\nfalse";
-  const Job job("finish", "run", run);
+  const ExecutedJob job("finish", "run", run);
   CHECK(job.run().exit_code == 1);
   CHECK(job.status()["state"] == "failed");
 }
 
 TEST_CASE("bindings that were inherited do not reach srun", "[render][execution]") {
-  const Job job(
+  const ExecutedJob job(
       "env | grep -E '^(SLURM_CPU_BIND|PMIX_|SBATCH_|SLURM_HINT)' >>\"$FAKE/leaked\"\n"
       "finish");
   CHECK(job.start("export SLURM_CPU_BIND=verbose SLURM_CPU_BIND_LIST=0x1 PMIX_RANK=0 "
@@ -276,7 +278,7 @@ TEST_CASE("bindings that were inherited do not reach srun", "[render][execution]
 }
 
 TEST_CASE("outside SLURM the script says how to start it", "[render][execution]") {
-  const Job job("finish");
+  const ExecutedJob job("finish");
   const auto done = job.start("unset SLURM_JOB_ID\njob");
   CHECK(done.exit_code != 0);
   CHECK(contains(done.output, "submit this script with sbatch"));
@@ -288,7 +290,7 @@ TEST_CASE("a run folder and variables with hostile names do no harm", "[render][
     INFO(hostile);
     auto run = two_nodes();
     run.job.environment["HOSTILE"] = hostile;
-    const Job job("printf %s \"$HOSTILE\" >\"$FAKE/hostile.$RANK\"\nfinish", hostile, run);
+    const ExecutedJob job("printf %s \"$HOSTILE\" >\"$FAKE/hostile.$RANK\"\nfinish", hostile, run);
     const auto done = job.start("cd \"$FAKE\"\njob");
     INFO(done.output);
     CHECK(done.exit_code == 0);

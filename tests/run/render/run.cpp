@@ -20,8 +20,8 @@ plan::StrategyPtr strategy() {
   return strategy;
 }
 
-plan::Slurm everything() {
-  plan::Slurm job;
+plan::SlurmSettings everything() {
+  plan::SlurmSettings job;
   job.partition = "gpu_p5";
   job.account = "six@a100";
   job.qos = "qos_gpu-t3";
@@ -82,7 +82,7 @@ plan::Run bare() { return make_run(1, 1); }
 
 Context context() { return {"../../bin", "0.1.0"}; }
 
-std::vector<File> scripts(const plan::Run& run, const Context& where) {
+std::vector<DraftContent> scripts(const plan::Run& run, const Context& where) {
   auto source = Template::load(fs::path(ORCH_SOURCE_DIR) / "templates/slurm/default.sbatch");
   if (!source) FAIL(text(source.error()));
   auto result = render_job(*source, run, where);

@@ -21,7 +21,7 @@ plan::Run bare();
 Context context();
 
 // The scripts of a run with the shipped template.
-std::vector<File> scripts(const plan::Run& run, const Context& where = context());
+std::vector<DraftContent> scripts(const plan::Run& run, const Context& where = context());
 // The text of a template for two_nodes(), or its only error.
 std::string rendered(const std::string& text);
 Error render_error(const std::string& text);
@@ -39,7 +39,7 @@ class TemporaryFolder {
   const fs::path& path() const { return path_; }
 
  private:
-  Place place_;
+  TestFolder place_;
   fs::path path_;
 };
 

@@ -24,8 +24,8 @@ bool has_line(const std::string& script, const std::string& line) {
 }
 
 // One run for each hostile string, as trainer, trainers' folder and variable.
-std::vector<File> hostile_scripts() {
-  std::vector<File> all;
+std::vector<DraftContent> hostile_scripts() {
+  std::vector<DraftContent> all;
   for (const auto& hostile : hostile_strings()) {
     auto run = two_nodes();
     run.job.environment["HOSTILE"] = hostile;
@@ -36,7 +36,7 @@ std::vector<File> hostile_scripts() {
 }
 
 // Fewer, because shellcheck takes half a second for each: all the hostile strings at once.
-std::vector<File> varied_scripts() {
+std::vector<DraftContent> varied_scripts() {
   auto hostile = two_nodes();
   std::string all_of_them;
   for (const auto& text : hostile_strings()) {
@@ -51,7 +51,7 @@ std::vector<File> varied_scripts() {
 }
 
 // Writes the scripts into the folder and returns their names, quoted.
-std::string write_all(const std::vector<File>& made, const fs::path& folder) {
+std::string write_all(const std::vector<DraftContent>& made, const fs::path& folder) {
   std::string files;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const auto path = folder / ("job" + std::to_string(i) + ".sbatch");

@@ -83,7 +83,7 @@ bool as_another_user(const Check& check) {
 }  // namespace
 
 TEST_CASE("what a follower must know is read from run.json and estimate.json", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   place.file("gpt/a-1/run.json", kRun);
   place.file("gpt/a-1/estimate.json", kEstimate);
   const auto folder = place.root() / "gpt/a-1";
@@ -96,7 +96,7 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
   CHECK(run->gpus() == 16);
   CHECK(run->record.whole("nodes") == 2);
   CHECK(run->record.measured.steps_planned == 286103);  // 286102.29…
-  CHECK(run->record.estimated->fit == plan::Fit::tight);
+  CHECK(run->record.estimated->fit == plan::MemoryFit::tight);
   CHECK(run->record.estimated->step_seconds == 2.5);
   CHECK(run->record.estimated->step_low == 2);
   CHECK(run->record.estimated->step_high == 3);
@@ -123,7 +123,7 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
 }
 
 TEST_CASE("a run without an estimate is one", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   place.file("a-1/run.json", kRun);
   const auto run = read_live_run(place.root() / "a-1");
   REQUIRE(run);
@@ -131,7 +131,7 @@ TEST_CASE("a run without an estimate is one", "[store][folder]") {
 }
 
 TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   const auto run = place.file("a-1/run.json", kRun);
   const auto read = [&] { return read_live_run(place.root() / "a-1"); };
   check_rubbish(place.file("a-1/estimate.json", kEstimate), read);
@@ -150,7 +150,7 @@ TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
 }
 
 TEST_CASE("attempts are read in the order of their numbers", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   place.file("attempts/10/status.json", kStatus);
   place.file("attempts/2/status.json",
              with(kStatus, "\"message\"", "\"submission\": \"0001-ab\", \"message\""));
@@ -189,7 +189,7 @@ TEST_CASE("attempts are read in the order of their numbers", "[store][folder]") 
 
 TEST_CASE("bytes that are not UTF-8 in a message do not hide how the run ended",
           "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   place.file("attempts/1/status.json", with(kStatus, "it broke", "node\xff\xc3 died"));
   const auto attempts = read_attempts(place.root());
   REQUIRE(attempts);
@@ -198,7 +198,7 @@ TEST_CASE("bytes that are not UTF-8 in a message do not hide how the run ended",
 }
 
 TEST_CASE("a damaged status.json is named", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   const auto path = place.file("attempts/1/status.json", kStatus);
   check_rubbish(path, [&] { return read_attempts(place.root()); });
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
@@ -216,7 +216,7 @@ TEST_CASE("a damaged status.json is named", "[store][folder]") {
 }
 
 TEST_CASE("what may not be read is an error, not nothing", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   place.file("a/attempts/1/status.json", kStatus);
   place.file("a/state.json", "{}");
   fs::permissions(place.root(), fs::perms(0755));
@@ -229,7 +229,7 @@ TEST_CASE("what may not be read is an error, not nothing", "[store][folder]") {
 }
 
 TEST_CASE("a state is read as it was written", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   record::LiveRun run, got;
   got.cancel_asked = true;
   got.record.measured.steps = 7;
@@ -238,8 +238,8 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   CHECK(got.record.measured.steps == 0);
   run.record.id = "a";
   fs::create_directory(place.root() / "a");
-  run.take(
-      record::Verdict{record::State::failed, record::Failure::gpu_memory, "CUDA \"oom\"\n\xff"});
+  run.take(record::StateVerdict{record::RunState::failed, record::Failure::gpu_memory,
+                                "CUDA \"oom\"\n\xff"});
   run.cancel_asked = true;
   run.cancelled_hang = {"77_3", "no step for 20 s", 12};
   run.retries_from = 4;
@@ -262,7 +262,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   REQUIRE(write_states(place.root(), {&run}));
   got.record.measured.steps_planned = 500;
   REQUIRE(read_state(place.root() / "a", got));
-  CHECK(got.record.state == record::State::failed);
+  CHECK(got.record.state == record::RunState::failed);
   CHECK(got.record.failure == record::Failure::gpu_memory);
   CHECK(got.record.reason == "CUDA \"oom\"\\x0a\\xff");
   CHECK(got.cancel_asked);
@@ -295,7 +295,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
 }
 
 TEST_CASE("many states are written at once, and nothing is left beside them", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   CHECK(write_states(place.root(), {}));
   std::vector<record::LiveRun> runs(21);
   std::vector<const record::LiveRun*> changed;
@@ -321,14 +321,14 @@ TEST_CASE("many states are written at once, and nothing is left beside them", "[
 }
 
 TEST_CASE("a damaged state.json or experiment.json is named", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   record::LiveRun run;
   check_rubbish(place.root() / "state.json", [&] { return read_state(place.root(), run); });
   check_rubbish(place.root() / "experiment.json", [&] { return read_experiment(place.root()); });
 }
 
 TEST_CASE("what a follower needs of an experiment is read as it was written", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   CHECK_FALSE(read_experiment(place.root())->has_value());
   plan::Experiment asked;
   asked.name = "gpt";
@@ -349,7 +349,7 @@ TEST_CASE("what a follower needs of an experiment is read as it was written", "[
 }
 
 TEST_CASE("runs and experiments are found by what they hold", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   for (const auto* name : {"x/b-2", "x/a-1", "x/.tmp-1@h@c-3"})
     place.file(fs::path(name) / "run.json", kRun);
   place.file("x/experiment.json", "{}");
@@ -364,7 +364,7 @@ TEST_CASE("runs and experiments are found by what they hold", "[store][folder]")
 }
 
 TEST_CASE("a folder of someone else, or one that is closed, is refused", "[store][folder]") {
-  const Place place;
+  const TestFolder place;
   CHECK(check_owner(place.root()));
   CHECK(check_owner(place.root() / "nowhere"));
   fs::permissions(place.root(), fs::perms(0777));

@@ -19,14 +19,14 @@ std::string document(const std::string& id) {
   return plan::run_json(run);
 }
 
-Folder folder(const std::string& id) {
+NewRunFolder folder(const std::string& id) {
   return {id, {{"run.json", document(id)}, {"job.sbatch", "go"}}};
 }
 
 bool never() { return false; }
 
-Result<Written> write(const Place& place, const std::vector<std::string>& ids) {
-  Store store(place.root());
+Result<WriteCounts> write(const TestFolder& place, const std::vector<std::string>& ids) {
+  RunStore store(place.root());
   return store.write(
       "x", ids.size(), [&](std::size_t i) { return Result(folder(ids[i])); }, never);
 }
@@ -37,7 +37,7 @@ std::string host() {
   return name;
 }
 
-fs::path draft_of(const Place& place, const std::string& owner) {
+fs::path draft_of(const TestFolder& place, const std::string& owner) {
   return place.file("x/.tmp-" + owner + "@a-1/run.json", "half").parent_path();
 }
 
@@ -53,7 +53,7 @@ std::string dead_pid() {
 }  // namespace
 
 TEST_CASE("a folder is written once, and counted when it is there", "[store]") {
-  const Place place;
+  const TestFolder place;
   CHECK(write(place, {"a-1", "b-2"})->created == 2);
   const auto again = write(place, {"a-1", "c-3"});
   CHECK(again->created == 1);
@@ -63,14 +63,14 @@ TEST_CASE("a folder is written once, and counted when it is there", "[store]") {
 }
 
 TEST_CASE("the same run asked for twice is one folder", "[store]") {
-  const Place place;
+  const TestFolder place;
   const auto written = write(place, {"a-1", "a-1"});
   REQUIRE(written);
   CHECK(written->created == 1);
 }
 
 TEST_CASE("what a killed process left is removed", "[store]") {
-  const Place place;
+  const TestFolder place;
   const auto dead = draft_of(place, dead_pid() + "@" + host());
   const auto ours =
       draft_of(place, std::to_string(::getpid()) + "@" + host());  // the number was reused
@@ -80,14 +80,14 @@ TEST_CASE("what a killed process left is removed", "[store]") {
 }
 
 TEST_CASE("what a living process writes is left alone", "[store]") {
-  const Place place;
+  const TestFolder place;
   const auto draft = draft_of(place, std::to_string(::getppid()) + "@" + host());
   REQUIRE(write(place, {"b-2"}));
   CHECK(fs::exists(draft));
 }
 
 TEST_CASE("a draft of another machine is left alone until it is a day old", "[store]") {
-  const Place place;
+  const TestFolder place;
   const auto draft = draft_of(place, "1@" + host() + "-2");
   REQUIRE(write(place, {"b-2"}));
   CHECK(fs::exists(draft));
@@ -97,8 +97,8 @@ TEST_CASE("a draft of another machine is left alone until it is a day old", "[st
 }
 
 TEST_CASE("a folder that another process puts in place first is no error", "[store]") {
-  const Place place;
-  Store store(place.root());
+  const TestFolder place;
+  RunStore store(place.root());
   const auto written = store.write(
       "x", 2,
       [&](std::size_t i) {
@@ -112,11 +112,11 @@ TEST_CASE("a folder that another process puts in place first is no error", "[sto
 }
 
 TEST_CASE("an error leaves neither drafts nor the folders made for them", "[store]") {
-  const Place place;
-  Store store(place.root() / "new");
+  const TestFolder place;
+  RunStore store(place.root() / "new");
   const auto written = store.write(
       "x", 2,
-      [&](std::size_t i) -> Result<Folder> {
+      [&](std::size_t i) -> Result<NewRunFolder> {
         if (i == 1) return Error{"template", "is broken", ""};
         return folder("a-1");
       },
@@ -126,8 +126,8 @@ TEST_CASE("an error leaves neither drafts nor the folders made for them", "[stor
 }
 
 TEST_CASE("an interrupt keeps what is written, whole", "[store]") {
-  const Place place;
-  Store store(place.root());
+  const TestFolder place;
+  RunStore store(place.root());
   int asked = 0;
   const auto written = store.write(
       "x", 5, [&](std::size_t i) { return Result(folder("r-" + std::to_string(i))); },
@@ -140,9 +140,9 @@ TEST_CASE("an interrupt keeps what is written, whole", "[store]") {
 }
 
 TEST_CASE("a run is found by id, beginning and hash", "[store]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place, {"gpt-tp4-0123abcd", "gpt-tp8-4567abcd"}));
-  const Store store(place.root());
+  const RunStore store(place.root());
   const auto first = place.root() / "x/gpt-tp4-0123abcd";
   for (const auto* name : {"gpt-tp4-0123abcd", "gpt-tp4", "0123abcd", "0123"})
     CHECK(*store.find(name) == first);
@@ -152,7 +152,7 @@ TEST_CASE("a run is found by id, beginning and hash", "[store]") {
 }
 
 TEST_CASE("a submitted run is not touched: its job may not have read the script yet", "[store]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place, {"a-1", "b-2", "c-3"}));
   record::Submission queued;
   queued.runs = {"a-1"};
@@ -173,7 +173,7 @@ TEST_CASE("a submitted run is not touched: its job may not have read the script 
 }
 
 TEST_CASE("nothing is refreshed beside a submission that cannot be read", "[store]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place, {"a-1"}));
   place.file("x/submissions/0001-0123456789abcdef/submission.json", "{");
   place.file("x/a-1/job.sbatch", "old");

@@ -20,14 +20,14 @@ record::Submission array_of(std::vector<std::string> runs) {
   return out;
 }
 
-fs::path written(const Place& place, record::Submission submission) {
+fs::path written(const TestFolder& place, record::Submission submission) {
   const auto folder = write_submission(place.root(), submission, "");
   REQUIRE(folder);
   return *folder;
 }
 
 std::string job_of_answer(const std::string& answer) {
-  const Place place;
+  const TestFolder place;
   const auto folder = written(place, array_of({"a-1"}));
   place.file(folder / "answer", answer);
   const auto read = read_submissions(place.root());
@@ -40,7 +40,7 @@ std::string hash_of(const std::string& id) { return id.substr(id.find('-') + 1);
 }  // namespace
 
 TEST_CASE("a submission is read as it was written", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   auto submission = array_of({"a-1", "b-2"});
   submission.phase = 3;
   submission.after = "0006-0123456789abcdef";
@@ -72,13 +72,13 @@ TEST_CASE("a submission is read as it was written", "[store][submissions]") {
 }
 
 TEST_CASE("without submissions there are none", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   CHECK(read_submissions(place.root())->empty());
   CHECK(read_submissions(place.root() / "nowhere")->empty());
 }
 
 TEST_CASE("numbers go on after the last one, and all ids differ", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   std::set<std::string> hashes;
   for (int i = 1; i <= 20; ++i) {
     const auto id = written(place, array_of({"a-1"})).filename().string();
@@ -94,7 +94,7 @@ TEST_CASE("numbers go on after the last one, and all ids differ", "[store][submi
 }
 
 TEST_CASE("the order is that of the numbers, beyond four digits too", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   auto submission = array_of({"a-1"});
   fs::create_directories(place.root() / "submissions/9998-0123456789abcdef");
   for (int i = 0; i < 3; ++i) written(place, submission);
@@ -108,7 +108,7 @@ TEST_CASE("the order is that of the numbers, beyond four digits too", "[store][s
 }
 
 TEST_CASE("the job is what orch noted, else what sbatch answered", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = written(place, array_of({"a-1"}));
   place.file(folder / "answer", "123;jean-zay\n");
   CHECK(read_submissions(place.root())->front().submission.job == "123");
@@ -120,7 +120,7 @@ TEST_CASE("the job is what orch noted, else what sbatch answered", "[store][subm
 }
 
 TEST_CASE("a refusal without a string is one", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(note_refusal(written(place, array_of({"a-1"})), " \n"));
   CHECK_FALSE(read_submissions(place.root())->front().submission.refused.empty());
 }
@@ -139,7 +139,7 @@ TEST_CASE("what is no answer of sbatch or of a supervisor is none", "[store][sub
 }
 
 TEST_CASE("every damaged submission is named, with a next step", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   const std::string good =
       R"({"version": 1, "id": "ID", "executor": "slurm", "time": 1, "array": false, "phase": 1,)"
       R"( "after": "", "runs": ["a-1"]})";
@@ -183,7 +183,7 @@ TEST_CASE("every damaged submission is named, with a next step", "[store][submis
 }
 
 TEST_CASE("a fate that cannot be read is an error, not a lost job", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = written(place, array_of({"a-1"}));
   for (const auto* name : {"job", "answer", "refused"}) {
     fs::create_directory(folder / name);
@@ -201,7 +201,7 @@ TEST_CASE("a fate that cannot be read is an error, not a lost job", "[store][sub
 
 TEST_CASE("a submission killed before it was in place leaves nothing behind",
           "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   const auto pid = ::fork();
   if (pid == 0) ::_exit(0);
   ::waitpid(pid, nullptr, 0);
@@ -218,7 +218,7 @@ TEST_CASE("a submission killed before it was in place leaves nothing behind",
 }
 
 TEST_CASE("a submission has sums of each run", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = written(place, array_of({"a-1", "b-2"}));
   const auto text = *read_file(folder / "submission.json");
   const auto at = text.find(",\n  \"script_sums\"");
@@ -231,7 +231,7 @@ TEST_CASE("a submission has sums of each run", "[store][submissions]") {
 }
 
 TEST_CASE("two processes that submit at once get folders of their own", "[store][submissions]") {
-  const Place place;
+  const TestFolder place;
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c) {
     const auto pid = ::fork();

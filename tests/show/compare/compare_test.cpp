@@ -15,7 +15,7 @@ Record bloom(const std::string& id, const std::string& strategy, double days) {
   Record out;
   out.id = id;
   out.source = "bloom7b-days";
-  out.state = record::State::finished;
+  out.state = record::RunState::finished;
   out.set("strategy", strategy);
   out.set("cluster", std::string("jean-zay"), true);
   out.set("gpu", std::string("a100-80g"), true);
@@ -85,9 +85,9 @@ TEST_CASE("bloom-7b's published rows name their differences and credit none of t
   // 350 / 258 = 1.3566; 350 / 249 = 1.4056. GPU-hours: 249 * 4 / 350 = 2.8457 times as many.
   CHECK(near(judgement(*all, "days_per_100b_tokens", 1).ratio->value, 350.0 / 258));
   CHECK(text_of(*all, "days_per_100b_tokens") == "1.36x faster");
-  CHECK(judgement(*all, "days_per_100b_tokens").reason == Reason::single_values);
+  CHECK(judgement(*all, "days_per_100b_tokens").reason == VerdictReason::single_values);
   CHECK(near(judgement(*all, "days_per_100b_tokens", 2).ratio->value, 350.0 / 249));
-  CHECK(judgement(*all, "gpu_hours_per_1e9_tokens", 2).verdict == Verdict::worse);
+  CHECK(judgement(*all, "gpu_hours_per_1e9_tokens", 2).verdict == PairVerdict::worse);
   CHECK(text_of(*all, "gpu_hours_per_1e9_tokens", 2) == "2.85x more GPU-hours");
   // 1e11 tokens / (350 * 86400 s) = 3306.9 tokens per second.
   CHECK(near(metric(*all, "tokens_per_second")->values[0].measured->value, 3306.878, 1e-6));
@@ -119,7 +119,7 @@ TEST_CASE("repeats have an interval of runs, not of steps", "[compare]") {
              b3 = run("b3", 10.2, 10.19, 10.21);
   const auto c = compare({{"A", {&a1, &a2, &a3}}, {"B", {&b1, &b2, &b3}}});
   REQUIRE(c);
-  CHECK(c->groups[0].kind == Kind::repeats);
+  CHECK(c->groups[0].kind == GroupKind::repeats);
   const auto& value = metric(*c, "step_seconds")->values[0];
   CHECK(value.runs == 3);
   // Logarithms 2.302585, 2.322388, 2.341806: mean 2.322259, deviation 0.0196108; t(0.975, 2) =
@@ -128,7 +128,7 @@ TEST_CASE("repeats have an interval of runs, not of steps", "[compare]") {
   CHECK(near(*value.measured->low, 9.71377, 1e-4));
   CHECK(near(*value.measured->high, 10.70782, 1e-4));
   const auto& result = judgement(*c, "step_seconds");
-  CHECK(result.verdict == Verdict::no_difference);
+  CHECK(result.verdict == PairVerdict::no_difference);
   CHECK(has(answer(*c), "B and A do not differ beyond the error of what was measured"));
   CHECK(causes_text(*c) == "Nothing differs that can explain it: repeats, and noise is left.");
   CHECK_FALSE(has(answer(*c), "of the steps of one run"));
@@ -140,15 +140,15 @@ TEST_CASE("two repeats of one run show noise, however steady their steps are", "
   slow.origin.date = "2026-11-01", fast.origin.date = "2026-11-02";
   const auto c = compare({{"A", {&slow}}, {"B", {&fast}}});
   REQUIRE(c);
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::unclear);
-  CHECK(judgement(*c, "step_seconds").reason == Reason::repeats);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::unclear);
+  CHECK(judgement(*c, "step_seconds").reason == VerdictReason::repeats);
   CHECK(text_of(*c, "step_seconds") ==
         "unclear: 1.46x faster (1.44 to 1.48); repeats of one run: it is noise");
   CHECK(has(notes(*c), "B and A are repeats of one run"));
   // Another commit is a question.
   fast.origin.commit = "abc", slow.origin.commit = "def";
   const auto other = compare({{"A", {&slow}}, {"B", {&fast}}});
-  CHECK(judgement(*other, "step_seconds").verdict == Verdict::better);
+  CHECK(judgement(*other, "step_seconds").verdict == PairVerdict::better);
 }
 
 TEST_CASE("a mixture is compared by its median, and says so", "[compare]") {
@@ -158,21 +158,21 @@ TEST_CASE("a mixture is compared by its median, and says so", "[compare]") {
   const auto b = run("b", 12);
   const auto c = compare({{"A", {&a1, &a2, &a3}}, {"B", {&b}}});
   REQUIRE(c);
-  CHECK(c->groups[0].kind == Kind::mixture);
+  CHECK(c->groups[0].kind == GroupKind::mixture);
   CHECK(c->groups[0].varies == Names{"micro_batch", "accumulate"});
   const auto& value = metric(*c, "step_seconds")->values[0];
   CHECK(value.measured->value == 11);
   CHECK_FALSE(value.measured->has_limits());
   CHECK(value.lowest == 10);
   CHECK(value.highest == 14);
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::unclear);
-  CHECK(judgement(*c, "step_seconds").reason == Reason::ranges_overlap);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::unclear);
+  CHECK(judgement(*c, "step_seconds").reason == VerdictReason::ranges_overlap);
   CHECK(has(notes(*c), "A: a mixture of 3 records that differ in micro_batch, accumulate"));
 
   const auto far = run("far", 20);
   const auto apart = compare({{"A", {&a1, &a2, &a3}}, {"far", {&far}}});
-  CHECK(judgement(*apart, "step_seconds").verdict == Verdict::worse);
-  CHECK(judgement(*apart, "step_seconds").reason == Reason::medians);
+  CHECK(judgement(*apart, "step_seconds").verdict == PairVerdict::worse);
+  CHECK(judgement(*apart, "step_seconds").reason == VerdictReason::medians);
 }
 
 TEST_CASE("a comparison needs two groups with something in them", "[compare]") {
@@ -187,18 +187,18 @@ TEST_CASE("a comparison needs two groups with something in them", "[compare]") {
 
 TEST_CASE("running out of memory is a result, a broken node is none", "[compare]") {
   auto a = run("a"), b = run("b", 10), c = run("c");
-  a.state = record::State::failed;
+  a.state = record::RunState::failed;
   a.failure = record::Failure::gpu_memory;
-  c.state = record::State::failed;
+  c.state = record::RunState::failed;
   c.failure = record::Failure::node;
   const auto all = compare({group("A", a), group("B", b)});
   REQUIRE(all);
-  CHECK(all->against[0].outcome.verdict == Verdict::better);
+  CHECK(all->against[0].outcome.verdict == PairVerdict::better);
   CHECK(answer(*all) == "B: ran; A: ran out of GPU memory.\n");
-  CHECK(judgement(*all, "step_seconds").verdict == Verdict::missing);
+  CHECK(judgement(*all, "step_seconds").verdict == PairVerdict::missing);
 
   const auto node = compare({group("B", b), group("C", c)});
-  CHECK(node->against[0].outcome.verdict == Verdict::unclear);
+  CHECK(node->against[0].outcome.verdict == PairVerdict::unclear);
   CHECK(answer(*node) ==
         "C: failed (node); B: ran. Such a failure may come from the machine and not from the "
         "settings.\n");
@@ -206,14 +206,14 @@ TEST_CASE("running out of memory is a result, a broken node is none", "[compare]
 
 TEST_CASE("a group without measurement and estimate says so", "[compare]") {
   auto a = run("a", 10), b = run("b");
-  b.state = record::State::planned;
+  b.state = record::RunState::planned;
   b.not_estimated = "no profile of this GPU";
   const auto c = compare({group("A", a), group("B", b)});
   REQUIRE(c);
   CHECK(findings::outcome_text(c->groups[1]) == "was not run");
   CHECK(has(notes(*c), "B: neither measured nor estimated: no profile of this GPU"));
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::missing);
-  CHECK(judgement(*c, "step_seconds").reason == Reason::only_one);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::missing);
+  CHECK(judgement(*c, "step_seconds").reason == VerdictReason::only_one);
 }
 
 }  // namespace

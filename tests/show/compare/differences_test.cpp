@@ -34,7 +34,7 @@ TEST_CASE("what programs print of themselves comes after what orch knows", "[com
       "1 more argument (see Settings that differ).");
   REQUIRE(difference(*c, "save") != nullptr);
   CHECK_FALSE(difference(*c, "save")->effect.any());
-  CHECK(difference(*c, "swiglu")->standings[1] == Standing::one_sided);
+  CHECK(difference(*c, "swiglu")->standings[1] == FieldAgreement::one_sided);
   // A program that prints none says nothing of them.
   b.arguments.clear();
   CHECK(difference(*compare({group("A", a), group("B", b)}), "swiglu") == nullptr);
@@ -114,7 +114,7 @@ TEST_CASE("a field that only one says is no known difference", "[compare]") {
   auto b = run("b", 12);
   b.set("dtype", std::string("bf16"));
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(difference(*c, "dtype")->standings[1] == Standing::one_sided);
+  CHECK(difference(*c, "dtype")->standings[1] == FieldAgreement::one_sided);
   CHECK(named_causes(*c).empty());
   CHECK(causes_text(*c) == "No known difference can explain it. Only one of the two says dtype.");
 }
@@ -191,7 +191,7 @@ TEST_CASE("a group with several values shows them", "[compare]") {
   const auto b = run("b", 12);
   const auto c = compare({{"A", {&a1, &a2}}, {"B", {&b}}});
   CHECK(difference(*c, "micro_batch")->said[0].values == Names{"4", "2"});
-  CHECK(difference(*c, "micro_batch")->standings[1] == Standing::differs);
+  CHECK(difference(*c, "micro_batch")->standings[1] == FieldAgreement::differs);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using record::Record;
 // A curve that falls as trainings do, with noise of 0.02.
 double falling(double tokens) { return 2 + 4 * std::pow(1 + tokens / 1e8, -0.3); }
 
-struct Shape {
+struct CurveShape {
   std::int64_t every = 10;
   std::int64_t steps = 20000;
   double tokens_per_step = 65536;
@@ -25,7 +25,7 @@ struct Shape {
   bool with_tokens = true;
 };
 
-std::vector<LossPoint> curve(const Shape& shape) {
+std::vector<LossPoint> curve(const CurveShape& shape) {
   std::mt19937 random(shape.seed);
   std::normal_distribution<double> noise(0, 0.02);
   std::vector<LossPoint> out;
@@ -41,7 +41,7 @@ std::vector<LossPoint> curve(const Shape& shape) {
 Record with(const std::string& id, std::vector<LossPoint> losses) {
   Record out;
   out.id = id;
-  out.state = record::State::finished;
+  out.state = record::RunState::finished;
   out.measured.losses = std::move(losses);
   return out;
 }
@@ -66,7 +66,7 @@ TEST_CASE("a loss that is higher at the same tokens is found, and from where on"
   // point, and some 100 points in a window.
   const auto losses = compared(with("a", curve({})),
                                with("b", curve({.shift = 0.03, .shift_from = 8000, .seed = 2})));
-  REQUIRE(losses.why_not == Losses::Why::aligned);
+  REQUIRE(losses.why_not == Losses::AlignmentResult::aligned);
   CHECK(losses.axis == "tokens");
   CHECK(losses.apart_at_end);
   REQUIRE(losses.apart_from);
@@ -97,8 +97,8 @@ TEST_CASE("tokens that a log does not print follow from batch and sequence", "[l
 
 TEST_CASE("curves that cannot be aligned say why", "[losses]") {
   const auto a = with("a", curve({})), b = with("b", curve({.with_tokens = false}));
-  CHECK(compared(a, b).why_not == Losses::Why::tokens_of_one);
-  CHECK(compared(b, b).why_not == Losses::Why::no_tokens);
+  CHECK(compared(a, b).why_not == Losses::AlignmentResult::tokens_of_one);
+  CHECK(compared(b, b).why_not == Losses::AlignmentResult::no_tokens);
   CHECK(compared(b, b, true).axis == "steps");
   CHECK(compared(b, b, true).places.size() == 5);
   // 1 to 100 and 1000 to 2000 tokens.
@@ -127,7 +127,7 @@ TEST_CASE("last losses compare at the same step only", "[losses]") {
   REQUIRE(compared(a, b, true).places.size() == 1);
   CHECK(compared(a, b, true).places[0].other == 2.4);
   b.measured.steps = 200;
-  CHECK(compared(a, b, true).why_not == Losses::Why::no_curve);
+  CHECK(compared(a, b, true).why_not == Losses::AlignmentResult::no_curve);
 }
 
 TEST_CASE("a spike at a resume is found, with its height and its end", "[losses]") {
@@ -192,7 +192,7 @@ TEST_CASE("a comparison says what its curves come to", "[losses]") {
   for (std::size_t i = 1000; i < 1010; ++i) b.measured.losses[i].loss += 1;
   b.measured.resumes = {10005};
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(c->against[0].loss_verdict == Verdict::better);
+  CHECK(c->against[0].loss_verdict == PairVerdict::better);
   const auto& losses = c->against[0].losses;
   CHECK(has(findings::losses_text(losses), "the loss ends lower by 0."));
   REQUIRE_FALSE(losses.other.spikes.empty());
@@ -208,17 +208,17 @@ TEST_CASE("a loss that became NaN is not the same, though its numbers are", "[lo
   b.measured.nan_steps = 500;
   const auto c = compare({group("a", a), group("b", b)});
   REQUIRE(c);
-  CHECK(c->against[0].loss_verdict == Verdict::worse);
-  CHECK(c->against[0].outcome.verdict == Verdict::worse);
+  CHECK(c->against[0].loss_verdict == PairVerdict::worse);
+  CHECK(c->against[0].outcome.verdict == PairVerdict::worse);
   CHECK(findings::outcome_text(c->groups[1]) ==
         "lost its loss (NaN in 500 of 1000 steps, from step 501 on)");
   CHECK(has(findings::losses_text(c->against[0].losses),
             "the loss of b became NaN in 500 of 1000 steps, from step 501 on; of what both have as "
             "numbers: the losses are the same"));
   const auto back = compare({group("b", b), group("a", a)});
-  CHECK(back->against[0].loss_verdict == Verdict::better);
+  CHECK(back->against[0].loss_verdict == PairVerdict::better);
   const auto twice = compare({group("b", b), group("b2", b)});
-  CHECK(twice->against[0].loss_verdict == Verdict::not_comparable);
+  CHECK(twice->against[0].loss_verdict == PairVerdict::not_comparable);
 }
 
 TEST_CASE("some steps with NaN forbid a verdict of equal losses", "[losses][compare]") {
@@ -226,10 +226,11 @@ TEST_CASE("some steps with NaN forbid a verdict of equal losses", "[losses][comp
   a.measured.losses = curve({.every = 1, .steps = 1000});
   b.measured.losses = curve({.every = 1, .steps = 1000, .seed = 2});
   a.measured.steps = b.measured.steps = 1000;
-  CHECK(compare({group("a", a), group("b", b)})->against[0].loss_verdict == Verdict::no_difference);
+  CHECK(compare({group("a", a), group("b", b)})->against[0].loss_verdict ==
+        PairVerdict::no_difference);
   b.measured.nan_steps = 3;
   const auto c = compare({group("a", a), group("b", b)});
-  CHECK(c->against[0].loss_verdict == Verdict::unclear);
+  CHECK(c->against[0].loss_verdict == PairVerdict::unclear);
   CHECK(has(findings::losses_text(c->against[0].losses),
             "the loss of b was NaN in 3 of 1000 steps; "));
 }

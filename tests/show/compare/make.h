@@ -18,7 +18,7 @@ inline std::int64_t whole(int value) { return value; }
 inline record::Record run(const std::string& id) {
   record::Record out;
   out.id = id;
-  out.state = record::State::finished;
+  out.state = record::RunState::finished;
   out.set("strategy", std::string("deepspeed"));
   out.set("gpus", whole(8));
   out.set("data_parallel", whole(8));

@@ -9,15 +9,16 @@
 namespace orch::compare {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 std::string shown(const Comparison& c, const char* format = "table", std::size_t width = 0) {
   return show::text_as(format, tables::comparison_answer(c), {.width = width});
 }
 
 // The rows of a table of the JSON in which a name has a value.
-Json rows(const Json& json, const char* table, const char* name, const Json& value) {
-  Json out = Json::array();
+SortedJson rows(const SortedJson& json, const char* table, const char* name,
+                const SortedJson& value) {
+  SortedJson out = SortedJson::array();
   for (const auto& row : json.at(table))
     if (row.at(name) == value) out.push_back(row);
   return out;
@@ -27,7 +28,7 @@ TEST_CASE("the JSON of a comparison has what it says", "[compare]") {
   auto a = run("a", 13.6, 13.4, 13.8), b = run("b", 10, 9.9, 10.1);
   b.set("zero_stage", whole(3));
   b.doubts = {{"repeat", "step_time_s", "its repeats take 12 s"}};
-  const auto out = Json::parse(shown(*compare({group("A", a), group("B", b)}), "json"));
+  const auto out = SortedJson::parse(shown(*compare({group("A", a), group("B", b)}), "json"));
   CHECK(out["schema"] == 1);
   CHECK(out["groups"][1]["records"] == "b");
   REQUIRE(out["differences"].size() == 1);
@@ -67,7 +68,7 @@ TEST_CASE("hostile texts of records do no harm", "[compare]") {
   REQUIRE(c);
   for (const auto* format : {"table", "md", "json", "csv"})
     CHECK_FALSE(has(shown(*c, format), "\x1b"));
-  CHECK(Json::accept(shown(*c, "json")));
+  CHECK(SortedJson::accept(shown(*c, "json")));
 }
 
 TEST_CASE("CSV has a line for each metric, group and basis", "[compare]") {

@@ -133,14 +133,14 @@ TEST_CASE("copies count once", "[compare][pairs]") {
   const auto b = run("b", 8);
   const auto c = *compare({{"A", {&a, &again}}, {"B", {&b}}});
   CHECK(c.groups[0].copies == 1);
-  CHECK(c.groups[0].kind == Kind::one);
+  CHECK(c.groups[0].kind == GroupKind::one);
   CHECK(has(notes(c), "A: 1 of its records are copies or parts of others: counted once"));
 }
 
 TEST_CASE("a job that met its time limit has a speed", "[compare]") {
   auto a = run("a", 10);
   const auto b = run("b", 8);
-  a.state = record::State::failed;
+  a.state = record::RunState::failed;
   a.failure = record::Failure::timeout;
   const auto c = *compare({group("A", a), group("B", b)});
   CHECK(findings::outcome_text(c.groups[0]) == "ran until its time limit");
@@ -187,9 +187,9 @@ TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
   const auto against = [&](const record::Record& other) {
     return *compare({group("a", whole_log), group("b", other)});
   };
-  CHECK(against(copy).against[0].shared == Shared::copy);
-  CHECK(against(part).against[0].shared == Shared::part);
-  CHECK(against(repeat).against[0].shared == Shared::nothing);
+  CHECK(against(copy).against[0].shared == SharedRecords::copy);
+  CHECK(against(part).against[0].shared == SharedRecords::part);
+  CHECK(against(repeat).against[0].shared == SharedRecords::nothing);
   CHECK(has(answer(against(part)), "b and a are one run: one log is a part of the other."));
   // One time for all steps: a copy has it in the same lines.
   auto mean = log_of("mean.out", {});
@@ -201,8 +201,8 @@ TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
   const auto against_mean = [&](const record::Record& other) {
     return compare({group("a", mean), group("b", other)})->against[0].shared;
   };
-  CHECK(against_mean(copied) == Shared::copy);
-  CHECK(against_mean(repeated) == Shared::nothing);
+  CHECK(against_mean(copied) == SharedRecords::copy);
+  CHECK(against_mean(repeated) == SharedRecords::nothing);
   // Within a group the whole stands for its part.
   const auto c = *compare({{"A", {&part, &whole_log}}, {"B", {&repeat}}});
   CHECK(c.groups[0].ids == std::vector<std::string>{"a.out"});

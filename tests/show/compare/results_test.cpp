@@ -15,30 +15,30 @@ TEST_CASE("a speed-up comes with its interval", "[compare]") {
   CHECK(near(result.ratio->value, 1.36));
   CHECK(near(*result.ratio->low, 1.36 * std::exp(-0.017846), 1e-5));
   CHECK(near(*result.ratio->high, 1.36 * std::exp(0.017724), 1e-5));
-  CHECK(result.verdict == Verdict::better);
+  CHECK(result.verdict == PairVerdict::better);
   CHECK(text_of(*c, "step_seconds") == "1.36x faster (1.34 to 1.38)");
   CHECK(text_of(*c, "tokens_per_second") == "1.36x faster (1.34 to 1.38)");
   CHECK(has(answer(*c), "B is 1.36x faster than A (95 %: 1.34 to 1.38): "));
   CHECK(has(answer(*c), "the interval is of the steps of one run"));
 
   const auto back = compare({group("B", b), group("A", a)});
-  CHECK(judgement(*back, "step_seconds").verdict == Verdict::worse);
+  CHECK(judgement(*back, "step_seconds").verdict == PairVerdict::worse);
   CHECK(text_of(*back, "step_seconds") == "1.36x slower (1.34 to 1.38)");
 }
 
 TEST_CASE("an interval around 1 is no detectable difference", "[compare]") {
   const auto a = run("a", 10, 9.5, 10.5), b = run("b", 9.8, 9.4, 10.3);
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::no_difference);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::no_difference);
   CHECK(has(text_of(*c, "step_seconds"), "no detectable difference: 1.02x faster (0.9"));
 }
 
 TEST_CASE("single values within what repeats differ by show nothing", "[compare]") {
   const auto a = run("a", 10.4), b = run("b", 10), far = run("far", 9.8);
   const auto c = compare({group("A", a), group("B", b), group("C", far)});
-  CHECK(judgement(*c, "step_seconds", 1).verdict == Verdict::no_difference);  // 1.04
-  CHECK(judgement(*c, "step_seconds", 2).verdict == Verdict::better);         // 1.061
-  CHECK(judgement(*c, "step_seconds", 2).reason == Reason::single_values);
+  CHECK(judgement(*c, "step_seconds", 1).verdict == PairVerdict::no_difference);  // 1.04
+  CHECK(judgement(*c, "step_seconds", 2).verdict == PairVerdict::better);         // 1.061
+  CHECK(judgement(*c, "step_seconds", 2).reason == VerdictReason::single_values);
 }
 
 TEST_CASE("a single value beside repeats leaves no interval", "[compare]") {
@@ -46,14 +46,14 @@ TEST_CASE("a single value beside repeats leaves no interval", "[compare]") {
   const auto c = compare({{"A", {&a1, &a2}}, {"B", {&b}}});
   // The geometric mean of 129 and 125 is 126.984; 217 / 126.984 = 1.7089.
   CHECK(text_of(*c, "step_seconds") == "1.71x slower");
-  CHECK(judgement(*c, "step_seconds").reason == Reason::one_single_value);
+  CHECK(judgement(*c, "step_seconds").reason == VerdictReason::one_single_value);
   CHECK_FALSE(judgement(*c, "step_seconds").ratio->has_limits());
 }
 
 TEST_CASE("steady steps of two single runs do not prove two percent", "[compare]") {
   const auto a = run("a", 10.2, 10.19, 10.21), b = run("b", 10, 9.99, 10.01);
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::unclear);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::unclear);
   CHECK(has(text_of(*c, "step_seconds"), "repeat them to know"));
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("steps of different work are not compared, tokens per second are", "[c
   b.set("global_batch", whole(128));
   b.set("accumulate", whole(4));
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::not_comparable);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::not_comparable);
   CHECK_FALSE(judgement(*c, "step_seconds").ratio);
   CHECK(text_of(*c, "step_seconds") == "a step is 65,536 tokens in one and 131,072 in the other");
   // 131072 / 15 over 65536 / 10 = 4 / 3.
@@ -75,7 +75,7 @@ TEST_CASE("TFLOPs of different conventions never meet", "[compare]") {
   a.measured.tflops = {{100, "megatron", false}};
   b.measured.tflops = {{150, "simple8", false}};
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "tflops_per_gpu").verdict == Verdict::not_comparable);
+  CHECK(judgement(*c, "tflops_per_gpu").verdict == PairVerdict::not_comparable);
   for (std::size_t i = 0; i < c->metrics.size(); ++i)
     if (c->metrics[i].name == "tflops_per_gpu") CHECK_FALSE(c->against[0].judgements[i].ratio);
   // What can be computed alike is: 72 * 24 * 2048^2 * (1 + 1024/12288 + 50304/(16*24*2048)) =
@@ -97,7 +97,7 @@ TEST_CASE("what two frameworks print as TFLOPs is not the same thing", "[compare
   a.measured.tflops = {{100, "log", false}};
   b.measured.tflops = {{150, "log", false}};
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "tflops_per_gpu").verdict == Verdict::not_comparable);
+  CHECK(judgement(*c, "tflops_per_gpu").verdict == PairVerdict::not_comparable);
 }
 
 TEST_CASE("memory is less, and only compared when it was measured alike", "[compare]") {
@@ -105,12 +105,12 @@ TEST_CASE("memory is less, and only compared when it was measured alike", "[comp
   a.measured.peak_memory_bytes = 60e9;
   b.measured.peak_memory_bytes = 40e9;
   const auto c = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*c, "peak_memory_bytes").verdict == Verdict::better);
+  CHECK(judgement(*c, "peak_memory_bytes").verdict == PairVerdict::better);
   CHECK(text_of(*c, "peak_memory_bytes") == "1.50x less memory");
   a.measured.peak_memory_from = "nvidia-smi";
   b.measured.peak_memory_from = "max allocated";
   const auto other = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*other, "peak_memory_bytes").verdict == Verdict::not_comparable);
+  CHECK(judgement(*other, "peak_memory_bytes").verdict == PairVerdict::not_comparable);
 }
 
 TEST_CASE("other models are no equals unless they are brought to one size", "[compare]") {
@@ -119,7 +119,7 @@ TEST_CASE("other models are no equals unless they are brought to one size", "[co
   b.set("layers", whole(48));
   b.set("hidden", whole(4096));
   const auto plain = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*plain, "step_seconds").verdict == Verdict::not_comparable);
+  CHECK(judgement(*plain, "step_seconds").verdict == PairVerdict::not_comparable);
   CHECK(text_of(*plain, "step_seconds") ==
         "steps of different models: layers 24 → 48, hidden 2048 → 4096");
   CHECK(
@@ -139,7 +139,7 @@ TEST_CASE("other models are no equals unless they are brought to one size", "[co
 
 TEST_CASE("without shapes the size is 6 FLOPs per parameter, and without that none", "[compare]") {
   auto a = run("a", 10), b = run("b", 30);
-  std::erase_if(b.fields, [](const record::Field& f) { return f.name == "hidden"; });
+  std::erase_if(b.fields, [](const record::RecordField& f) { return f.name == "hidden"; });
   const auto none = compare({group("A", a), group("B", b)}, {true});
   CHECK(has(notes(*none), "cannot be brought to the same size"));
   a.set("params", 1e9);
@@ -174,25 +174,25 @@ TEST_CASE("the prediction stands beside what was measured", "[compare]") {
   b.estimated = estimate(20, 19, 21);
   const auto wrong = compare({group("A", a), group("B", b)});
   CHECK(judgement(*wrong, "step_seconds").as_predicted == false);
-  CHECK(judgement(*wrong, "step_seconds").verdict == Verdict::better);  // the measured one
+  CHECK(judgement(*wrong, "step_seconds").verdict == PairVerdict::better);  // the measured one
 }
 
 TEST_CASE("where nothing was measured the estimate stands, by its name", "[compare]") {
   auto a = run("a", 13.6, 13.4, 13.8), b = run("b");
-  b.state = record::State::planned;
+  b.state = record::RunState::planned;
   a.estimated = estimate(12, 11, 13);
   b.estimated = estimate(6, 5.5, 6.5);
   const auto c = compare({group("A", a), group("B", b)});
   const auto& result = judgement(*c, "step_seconds");
   CHECK(result.estimated);
-  CHECK(result.verdict == Verdict::better);
+  CHECK(result.verdict == PairVerdict::better);
   CHECK(near(result.ratio->value, 2));  // of the estimates, never of one of each
   CHECK(has(answer(*c), "B is estimated 2.00x faster than A"));
   CHECK_FALSE(metric(*c, "step_seconds")->values[1].measured);
 
   b.estimated = estimate(11.5, 10.5, 12.5);
   const auto tie = compare({group("A", a), group("B", b)});
-  CHECK(judgement(*tie, "step_seconds").verdict == Verdict::unclear);
+  CHECK(judgement(*tie, "step_seconds").verdict == PairVerdict::unclear);
   REQUIRE(tie->ranking.size() == 2);
   CHECK(tie->ranking[1].tie);
   CHECK(tie->ranking[1].estimated);
@@ -236,13 +236,13 @@ TEST_CASE("a value that is not finite is not measured", "[compare]") {
   b.measured.tokens_per_second = 0;
   const auto c = compare({group("A", a), group("B", b)});
   CHECK_FALSE(metric(*c, "step_seconds")->values[1].measured);
-  CHECK(judgement(*c, "tokens_per_second").verdict == Verdict::missing);
+  CHECK(judgement(*c, "tokens_per_second").verdict == PairVerdict::missing);
 }
 
 TEST_CASE("what rounds to 1.00 is neither faster nor slower", "[compare]") {
   const auto a = run("a", 2, 1.9998, 2.0002), b = run("b", 1.998, 1.997, 1.999);
   const auto c = compare({group("a", a), group("b", b)});
-  CHECK(judgement(*c, "step_seconds").verdict == Verdict::no_difference);
+  CHECK(judgement(*c, "step_seconds").verdict == PairVerdict::no_difference);
   CHECK(text_of(*c, "step_seconds") == "no detectable difference: as fast to within 0.5 %");
   const auto wide = run("wide", 2.001, 1.9, 2.1);
   CHECK(text_of(*compare({group("a", a), group("wide", wide)}), "step_seconds") ==
@@ -264,7 +264,7 @@ TEST_CASE("a record against itself is said to be one", "[compare]") {
 // Of 64 sequences of 1024 tokens, with an estimate.
 record::Record planned(const std::string& id, int micro_batch, double seconds, const char* fit) {
   auto out = run(id);
-  out.state = record::State::planned;
+  out.state = record::RunState::planned;
   out.set("micro_batch", whole(micro_batch));
   out.estimated.emplace();
   out.estimated->fit = *plan::parse_fit(fit);

@@ -11,9 +11,9 @@ namespace {
 using Catch::Approx;
 
 // A chart of a page, with what it points into.
-struct Made {
-  Made(Page of, Chart (*make)(const Runs&))
-      : page(std::move(of)), lines(lines_of(page.records)), chart(make(Runs(lines))) {}
+struct MadeChart {
+  MadeChart(Page of, Chart (*make)(const ChartRuns&))
+      : page(std::move(of)), lines(lines_of(page.records)), chart(make(ChartRuns(lines))) {}
 
   const Chart::Panel& panel() const { return chart.panels.at(0); }
   std::vector<Chart::Mark> marks_of(const std::string& id) const {
@@ -24,7 +24,7 @@ struct Made {
   }
 
   Page page;
-  std::vector<Line> lines;
+  std::vector<PageLine> lines;
   Chart chart;
 };
 
@@ -33,7 +33,7 @@ bool is_inside(const Chart::Axis& axis, double value) {
 }
 
 TEST_CASE("a mark of days has its value, its interval and its run", "[page][chart]") {
-  const Made made(full(), days_chart);
+  const MadeChart made(full(), days_chart);
   const auto marks = made.marks_of("toy-5");
   REQUIRE(marks.size() == 2);
   // 104 s per 1536 x 2048 tokens; the interval is 1.5 % below and 2 % above.
@@ -53,7 +53,7 @@ TEST_CASE("a mark of days has its value, its interval and its run", "[page][char
 
 TEST_CASE("where all runs have as many GPUs, they are rows, the fewest days first",
           "[page][chart]") {
-  const Made made(same_size(), days_chart);
+  const MadeChart made(same_size(), days_chart);
   REQUIRE(made.panel().rows.size() == 20);
   std::vector<double> best(20, 1e9);
   for (const auto& mark : made.panel().marks) {
@@ -67,7 +67,7 @@ TEST_CASE("where all runs have as many GPUs, they are rows, the fewest days firs
 TEST_CASE("an estimate of thousands of GiB does not stretch the axis of memory", "[page][chart]") {
   auto page = plans();
   page.records[0].estimated->peak_memory = 5000 * kGiB;
-  const Made made(page, memory_chart);
+  const MadeChart made(page, memory_chart);
   CHECK(made.panel().x.high < 250);  // the limit is 76 GiB
   CHECK(made.panel().x.high > 76);
   const auto mark = made.marks_of("plan-0").at(0);
@@ -77,10 +77,10 @@ TEST_CASE("an estimate of thousands of GiB does not stretch the axis of memory",
 
 TEST_CASE("bars of a step are shares where seconds differ by more than ten times",
           "[page][chart]") {
-  CHECK(Made(full(), time_chart).chart.answers[0] == "seconds of a step");
+  CHECK(MadeChart(full(), time_chart).chart.answers[0] == "seconds of a step");
   auto page = plans();
   page.records[0].estimated->time = items(1000);
-  const Made made(page, time_chart);
+  const MadeChart made(page, time_chart);
   CHECK(made.chart.answers[0] == "shares of a step");
   CHECK(made.chart.others.at(0).answers[0] == "seconds of a step");
   // 62 % GEMMs and 6 % attention are compute, as a share and in seconds of 1000.
@@ -92,7 +92,7 @@ TEST_CASE("bars of a step are shares where seconds differ by more than ten times
 TEST_CASE("the first step and one that stalls do not press the others together", "[page][chart]") {
   auto page = logs();
   page.records[0].measured.step_times[2000].value = 3600;
-  const Made made(page, pace_chart);
+  const MadeChart made(page, pace_chart);
   CHECK(made.panel().y.high < 60);
   CHECK_THAT(made.chart.finding, ContainsSubstring("3,600 s at step 2,001"));
 }
@@ -103,7 +103,7 @@ TEST_CASE("one run of a million days does not press the others together", "[page
   page.records[7].estimated->days_per_100b_tokens *= 1e6;
   page.records[7].measured = {};
   page.records.resize(18);  // all of them are rows
-  const Made made(page, days_chart);
+  const MadeChart made(page, days_chart);
   REQUIRE(made.marks_of("run-7").size() == 1);
   CHECK(made.marks_of("run-7")[0].x > 1e6);
   // Of those that were measured run-1 takes the fewest days: 104 s and 3 %.
@@ -117,11 +117,11 @@ TEST_CASE("one run of a million days does not press the others together", "[page
 TEST_CASE("a spike of the loss stands at the edge", "[page][chart]") {
   auto page = logs();
   for (auto& record : page.records) record.measured.losses[2499].loss = 1e5;
-  CHECK(Made(page, loss_chart).panel().y.high < 30);  // from 10 down to 2.6
+  CHECK(MadeChart(page, loss_chart).panel().y.high < 30);  // from 10 down to 2.6
 }
 
 TEST_CASE("two numbers of GPUs are rows of each series", "[page][chart]") {
-  const Made made(repeats(), days_chart);
+  const MadeChart made(repeats(), days_chart);
   const auto& rows = made.panel().rows;
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].label == "megatron");
@@ -145,7 +145,7 @@ TEST_CASE("the best of each model comes in the order of their sizes", "[page][ch
     page.records[i].set("model", std::string(small ? "small" : "large"));
     page.records[i].set("params", small ? 1e9 : 2e11);
   }
-  const Made made(page, best_chart);
+  const MadeChart made(page, best_chart);
   std::vector<std::string> names;
   for (const auto& row : made.panel().rows) names.push_back(row.label);
   CHECK(names == std::vector<std::string>{"megatron · small", "fsdp · small", "megatron · large",
@@ -154,7 +154,7 @@ TEST_CASE("the best of each model comes in the order of their sizes", "[page][ch
 }
 
 TEST_CASE("a grid has the days of each place, and other parameters to choose", "[page][chart]") {
-  const Made made(sweep(), sweep_chart);
+  const MadeChart made(sweep(), sweep_chart);
   CHECK(made.chart.answers == std::vector<std::string>{"tensor_parallel", "pipeline_parallel"});
   CHECK(made.chart.others.size() == 5);  // three pairs, each in two directions
   const auto& panel = made.panel();
@@ -172,7 +172,7 @@ TEST_CASE("a grid has the days of each place, and other parameters to choose", "
 }
 
 TEST_CASE("a curve has its resumes upon it", "[page][chart]") {
-  const Made made(logs(), loss_chart);
+  const MadeChart made(logs(), loss_chart);
   const auto& mark = made.panel().marks.at(0);
   REQUIRE(mark.resumes.size() == 1);
   CHECK(mark.resumes[0].first >= 2500);
@@ -180,13 +180,13 @@ TEST_CASE("a curve has its resumes upon it", "[page][chart]") {
 }
 
 TEST_CASE("power and use are curves where a run tells of them", "[page][chart]") {
-  CHECK(Made(full(), power_chart).chart.panels.empty());
+  CHECK(MadeChart(full(), power_chart).chart.panels.empty());
   auto page = logs();
   for (std::int64_t step = 10; step <= 50; step += 10) {
     page.records[0].measured.gpu_watts.push_back({step, 590.0 + static_cast<double>(step)});
     page.records[0].measured.gpu_use.push_back({step, 0.9});
   }
-  const Made power(page, power_chart), use(page, use_chart);
+  const MadeChart power(page, power_chart), use(page, use_chart);
   CHECK(power.panel().marks.at(0).line.size() == 5);
   CHECK(power.panel().y.title == "W of a GPU");
   CHECK(power.chart.finding == "On average: 620 W of main.out#0.");

@@ -13,13 +13,13 @@ using record::Record;
 
 inline constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-struct Shape {
+struct ChartShape {
   std::string strategy;
   std::int64_t gpus = 8, tensor = 1, pipeline = 1, micro = 1, global = 1024;
   double step = 10;  // seconds
 };
 
-inline Record described(const std::string& id, const Shape& shape) {
+inline Record described(const std::string& id, const ChartShape& shape) {
   Record out;
   out.id = id;
   out.source = "toy";
@@ -47,7 +47,7 @@ inline Record described(const std::string& id, const Shape& shape) {
   return out;
 }
 
-inline std::vector<plan::Item> items(double step) {
+inline std::vector<plan::EstimateItem> items(double step) {
   return {{"GEMMs", "compute", 0.62 * step},
           {"attention", "compute", 0.06 * step},
           {"pipeline bubble", "bubble", 0.11 * step},
@@ -60,10 +60,10 @@ inline std::vector<plan::Item> items(double step) {
 inline void estimate(Record& record, double step, double memory_gib, double limit_gib = 76) {
   const double tokens = *record.field_number("global_batch") * *record.field_number("seq") / step;
   plan::Estimate out;
-  using plan::Fit;
-  out.fit = memory_gib > limit_gib          ? Fit::oom
-            : memory_gib > 0.92 * limit_gib ? Fit::tight
-                                            : Fit::fits;
+  using plan::MemoryFit;
+  out.fit = memory_gib > limit_gib          ? MemoryFit::oom
+            : memory_gib > 0.92 * limit_gib ? MemoryFit::tight
+                                            : MemoryFit::fits;
   out.step_seconds = step;
   out.step_low = 0.9 * step;
   out.step_high = 1.12 * step;
@@ -96,7 +96,7 @@ inline void measure(Record& record, double step, double memory_gib) {
   out.steps = 41;
   out.steps_planned = 41;
   out.time_items = items(step);
-  record.state = record::State::finished;
+  record.state = record::RunState::finished;
 }
 
 inline void curve(Record& record, std::int64_t steps, double level, bool tokens = true) {
@@ -126,7 +126,7 @@ inline Page full() {
   page.doc = "a 200B GPT on 48 nodes of 8 A100-80GB, 300B tokens";
   page.command = "orch report experiments/200b.lua";
   page.created = "2027-03-14 15:09";
-  const std::vector<Shape> shapes{
+  const std::vector<ChartShape> shapes{
       {"megatron", 96, 8, 6, 1, 1536, 395},   {"megatron", 192, 8, 6, 2, 1536, 204},
       {"megatron", 384, 8, 6, 2, 1536, 108},  {"megatron", 384, 8, 12, 2, 1536, 112},
       {"megatron", 384, 4, 12, 1, 1536, 104}, {"deepspeed", 96, 1, 1, 1, 1536, 640},
@@ -144,7 +144,7 @@ inline Page full() {
   }
   auto& failed = page.records[8];
   failed.measured = {};
-  failed.state = record::State::failed;
+  failed.state = record::RunState::failed;
   failed.failure = record::Failure::gpu_memory;
   failed.reason = "CUDA out of memory. Tried to allocate 2.50 GiB";
   page.records[3].doubts = {
@@ -171,13 +171,13 @@ inline Page many(int count) {
   const std::vector<std::string> names{"megatron", "deepspeed", "fsdp", "ddp"};
   for (int i = 0; i < count; ++i) {
     const double noise = std::fmod(i * 0.618034, 1.0);
-    Shape shape{names[i % 4],
-                8LL << (i % 6),
-                1LL << (i % 3),
-                1,
-                1 + i % 4,
-                2048,
-                100 / (1.0 + i % 6) * (0.8 + noise)};
+    ChartShape shape{names[i % 4],
+                     8LL << (i % 6),
+                     1LL << (i % 3),
+                     1,
+                     1 + i % 4,
+                     2048,
+                     100 / (1.0 + i % 6) * (0.8 + noise)};
     auto run = described("sweep-" + std::to_string(i), shape);
     estimate(run, shape.step * (0.9 + 0.2 * std::fmod(i * 0.414, 1.0)), 20 + 70 * noise);
     if (i % 2 == 0) measure(run, shape.step, 20 + 68 * noise);
@@ -209,13 +209,13 @@ inline Page same_size() {
   page.title = "200b";
   page.doc = "a 200B GPT on 48 nodes of 8 A100-80GB";
   for (int i = 0; i < 30; ++i) {
-    const Shape shape{i % 3 == 2 ? "fsdp" : "megatron",
-                      384,
-                      4 + i % 2 * 4,
-                      6 + i % 4 * 2,
-                      1 + i % 2,
-                      1536,
-                      100.0 + 4 * i};
+    const ChartShape shape{i % 3 == 2 ? "fsdp" : "megatron",
+                           384,
+                           4 + i % 2 * 4,
+                           6 + i % 4 * 2,
+                           1 + i % 2,
+                           1536,
+                           100.0 + 4 * i};
     auto run = described("run-" + std::to_string(i), shape);
     estimate(run, shape.step, 50 + i);
     if (i % 4 == 1) measure(run, shape.step * 1.03, 50 + i);
@@ -228,7 +228,7 @@ inline Page same_size() {
 inline Page sweep() {
   Page page;
   page.title = "sweep";
-  const auto add = [&](const Shape& shape, double memory) {
+  const auto add = [&](const ChartShape& shape, double memory) {
     auto run = described("s-" + std::to_string(page.records.size()), shape);
     estimate(run, shape.step, memory);
     if (page.records.size() % 5 == 3) measure(run, shape.step * 0.95, memory);
@@ -252,7 +252,7 @@ inline Page sweep() {
 inline Page families() {
   Page page;
   page.title = "families";
-  const auto add = [&](const Shape& shape) {
+  const auto add = [&](const ChartShape& shape) {
     auto run = described("f-" + std::to_string(page.records.size()), shape);
     measure(run, shape.step, 40);
     page.records.push_back(run);
@@ -276,7 +276,8 @@ inline Page families() {
 inline Page ended() {
   Page page;
   page.title = "ended";
-  const auto add = [&](const char* id, double step, record::State state, record::Failure failure) {
+  const auto add = [&](const char* id, double step, record::RunState state,
+                       record::Failure failure) {
     auto run = described(id, {"megatron", 8, 2, 1, 1, 512, step});
     measure(run, step, 40);
     run.state = state;
@@ -285,18 +286,18 @@ inline Page ended() {
     return &page.records.back();
   };
   using record::Failure;
-  using record::State;
+  using record::RunState;
   page.records.reserve(8);
-  add("limit", 20, State::failed, Failure::timeout);
-  add("node", 21, State::failed, Failure::node);
-  add("stopped", 22, State::stopped, Failure::none);
-  add("full", 10, State::failed, Failure::gpu_memory);
-  add("odd", 11, State::finished, Failure::none)->doubts = {{"repeat", "step_seconds", "11 s"}};
-  add("first", 18, State::finished, Failure::none)->doubts = {
+  add("limit", 20, RunState::failed, Failure::timeout);
+  add("node", 21, RunState::failed, Failure::node);
+  add("stopped", 22, RunState::stopped, Failure::none);
+  add("full", 10, RunState::failed, Failure::gpu_memory);
+  add("odd", 11, RunState::finished, Failure::none)->doubts = {{"repeat", "step_seconds", "11 s"}};
+  add("first", 18, RunState::finished, Failure::none)->doubts = {
       {"disagree", "step_seconds", "18 s where the same configuration has 30 (second)"}};
-  add("second", 30, State::finished, Failure::none)->doubts = {
+  add("second", 30, RunState::finished, Failure::none)->doubts = {
       {"disagree", "step_seconds", "30 s where the same configuration has 18 (first)"}};
-  auto& early = *add("early", 12, State::failed, Failure::node);
+  auto& early = *add("early", 12, RunState::failed, Failure::node);
   early.measured = {};
   estimate(early, 12, 40);
   return page;
@@ -306,7 +307,7 @@ inline Page ended() {
 inline Page repeats() {
   Page page;
   page.title = "repeats";
-  const auto add = [&](const std::string& id, const Shape& shape) {
+  const auto add = [&](const std::string& id, const ChartShape& shape) {
     page.records.push_back(described("gpt-" + id, shape));
     measure(page.records.back(), shape.step, 60);
   };
@@ -332,7 +333,7 @@ inline Page published() {
     row.set("framework", std::string("fsdp"));
     row.set("gpus", std::int64_t{8});
     row.measured.days_per_100b_tokens = 200.0 - 10 * i;
-    row.state = record::State::finished;
+    row.state = record::RunState::finished;
     page.records.push_back(row);
   }
   return page;
@@ -344,7 +345,7 @@ inline Page logs() {
   for (int i = 0; i < 2; ++i) {
     auto run = described("main.out#" + std::to_string(i), {"megatron", 8, 1, 1, 1, 512, 0});
     run.origin.kind = "log";
-    run.state = record::State::running;
+    run.state = record::RunState::running;
     curve(run, 5000, 2.5, false);
     page.records.push_back(run);
   }

@@ -359,7 +359,7 @@ TEST_CASE("of too many runs the page has those that ran and the best of each", "
   for (int i = 0; i < 1999; ++i) add("fast" + std::to_string(i), "fast", 1 + 0.001 * i);
   add("slowest", "slow", 100);
   add("slow", "slow", 50);
-  add("ran", "slow", 200).state = record::State::failed;
+  add("ran", "slow", 200).state = record::RunState::failed;
   const auto text = html(page);
   CHECK_THAT(text, ContainsSubstring("2,000 of 2,002 runs are on this page") &&
                        ContainsSubstring("--format csv</code> lists all"));

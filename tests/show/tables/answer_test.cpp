@@ -19,7 +19,7 @@ plan::Planned sized(const std::string& strategy, double days) {
   return out;
 }
 
-Answer of(std::vector<plan::Planned>& runs, const plan::Experiment& experiment = {}) {
+RankedAnswer of(std::vector<plan::Planned>& runs, const plan::Experiment& experiment = {}) {
   for (auto& run : runs) run.run.partition = runs.front().run.partition;
   return answer(test::result_of(experiment, runs));
 }
@@ -58,7 +58,7 @@ TEST_CASE("doubts about an estimate are a part of the answer", "[report][answer]
   CHECK(of(runs).sure == "priced as a-2023, but extrapolated 4x in GPUs.");
   runs[0].estimate.stack.clear();
   CHECK(of(runs).sure == "priced from datasheets, not calibrated.");
-  runs[0].estimate.fit = plan::Fit::tight;
+  runs[0].estimate.fit = plan::MemoryFit::tight;
   runs[0].estimate.peak_memory = 78 * kGiB;
   runs[0].estimate.usable_memory = 79 * kGiB;
   CHECK_THAT(of(runs).sure, ContainsSubstring("its memory is tight (78.0 of 79.0 GiB)"));
@@ -78,7 +78,7 @@ TEST_CASE("a limit that is not at risk is not named", "[report][answer]") {
 
 TEST_CASE("where nothing fits, the answer says by how much", "[report][answer]") {
   std::vector runs{sized("a", 100), sized("b", 100)};
-  for (auto& run : runs) run.estimate.fit = plan::Fit::oom;
+  for (auto& run : runs) run.estimate.fit = plan::MemoryFit::oom;
   runs[0].estimate.peak_memory = 100 * kGiB;
   runs[1].estimate.peak_memory = 90 * kGiB;
   runs[0].estimate.usable_memory = runs[1].estimate.usable_memory = 79 * kGiB;
@@ -91,7 +91,7 @@ TEST_CASE("where nothing fits, the answer says by how much", "[report][answer]")
 
 TEST_CASE("what would fit is named, and what is faster than anything listed", "[report][answer]") {
   std::vector runs{sized("a", 100), sized("b", 100)};
-  for (auto& run : runs) run.estimate.fit = plan::Fit::oom;
+  for (auto& run : runs) run.estimate.fit = plan::MemoryFit::oom;
   const plan::Experiment experiment;
   auto result = test::result_of(experiment, runs);
   result.nearby = {{sized("b", 40), &runs[1], {"zero_stage = 1", "micro_batch = 2"}}};
@@ -99,14 +99,14 @@ TEST_CASE("what would fit is named, and what is faster than anything listed", "[
   CHECK_THAT(found.best, ContainsSubstring("; b fits with zero_stage = 1 and micro_batch = 2: ") &&
                              ContainsSubstring(" in 40.0 days"));
   CHECK(found.sure == "priced within the fitted rows of b-2023.");
-  for (auto& run : runs) run.estimate.fit = plan::Fit::fits;
+  for (auto& run : runs) run.estimate.fit = plan::MemoryFit::fits;
   CHECK(answer(result).nearby ==
         "b reaches 40 days instead of 100 with zero_stage = 1 and micro_batch = 2.");
   CHECK_THAT(answer_text(result), ContainsSubstring("\nNot listed: b reaches"));
 }
 
 TEST_CASE("a tie goes to what does not offload", "[report][answer]") {
-  const plan::Param offload = plan::Choice{"offload", "", {"none", "optimizer"}};
+  const plan::Param offload = plan::ChoiceSetting{"offload", "", {"none", "optimizer"}};
   const auto strategy =
       std::make_shared<const plan::Strategy>(plan::Strategy{"a", "a", "", "", {offload}});
   std::vector runs{sized("a", 100), sized("a", 101), sized("a", 300)};

@@ -34,7 +34,7 @@ TEST_CASE("a run ends on a day, with a range, before or after the deadline", "[r
   CHECK_THAT(dates(until("2027-03-03"), run), EndsWith(", 11 days after the deadline"));
   CHECK_THAT(dates(until("2027-03-03"), planned("a", 1e9)), EndsWith(", long after the deadline"));
   auto oom = run;
-  oom.estimate.fit = plan::Fit::oom;
+  oom.estimate.fit = plan::MemoryFit::oom;
   CHECK(dates(until("2027-06-01"), oom).empty());
   CHECK(dates({}, run).empty());
 }
@@ -48,9 +48,9 @@ TEST_CASE("availability stretches the calendar and not the GPU-hours", "[report]
   CHECK_FALSE(keeps(run, experiment));
   experiment.budget = {};
   experiment.budget.gpu_hours = 24 * 114;
-  CHECK(standing(run, experiment) == Standing::kept);
+  CHECK(standing(run, experiment) == RunStanding::kept);
   experiment.budget.deadline_days = 150;
-  CHECK(standing(run, experiment) == Standing::broken);
+  CHECK(standing(run, experiment) == RunStanding::broken);
 }
 
 // 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; the cost of the whole training does not
@@ -63,7 +63,7 @@ TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
   plan::Experiment experiment;
   experiment.budget.gpu_hours = 10;
   CHECK(keeps(run, experiment));
-  CHECK(standing(run, experiment) == Standing::kept);
+  CHECK(standing(run, experiment) == RunStanding::kept);
   const auto verdict = budget_verdict(test::result_of(experiment, {run}));
   CHECK_FALSE(verdict.over);
   CHECK_THAT(verdict.text,
@@ -76,20 +76,20 @@ TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
 TEST_CASE("a run whose range straddles a limit is at risk", "[report][budget]") {
   const auto run = planned("a", 100);
   plan::Experiment experiment;
-  CHECK(standing(run, experiment) == Standing::kept);
+  CHECK(standing(run, experiment) == RunStanding::kept);
   const auto with = [&](double gpu_hours, double days) {
     experiment.budget.gpu_hours = gpu_hours;
     experiment.budget.deadline_days = days;
     return standing(run, experiment);
   };
-  CHECK(with(2641, 0) == Standing::kept);
-  CHECK(with(2639, 0) == Standing::at_risk);
-  CHECK(with(2183, 0) == Standing::at_risk);
-  CHECK(with(2181, 0) == Standing::broken);
-  CHECK(with(0, 111) == Standing::kept);
-  CHECK(with(0, 109) == Standing::at_risk);
-  CHECK(with(0, 90) == Standing::broken);
-  CHECK(with(2641, 109) == Standing::at_risk);
+  CHECK(with(2641, 0) == RunStanding::kept);
+  CHECK(with(2639, 0) == RunStanding::at_risk);
+  CHECK(with(2183, 0) == RunStanding::at_risk);
+  CHECK(with(2181, 0) == RunStanding::broken);
+  CHECK(with(0, 111) == RunStanding::kept);
+  CHECK(with(0, 109) == RunStanding::at_risk);
+  CHECK(with(0, 90) == RunStanding::broken);
+  CHECK(with(2641, 109) == RunStanding::at_risk);
 }
 
 TEST_CASE("the verdict counts what is kept and what is at risk", "[report][budget]") {

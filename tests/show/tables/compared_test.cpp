@@ -50,7 +50,7 @@ record::Measurement measured_run() {
   return out;
 }
 
-std::map<std::string, Compared> by_name(const Comparison& comparison) {
+std::map<std::string, Compared> by_name(const ComparisonTables& comparison) {
   std::map<std::string, Compared> out;
   for (const auto& item : comparison.items) out[item.name] = item;
   return out;

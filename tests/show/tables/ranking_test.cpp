@@ -24,16 +24,16 @@ std::string ties(const std::vector<plan::Planned>& runs) {
   return ties_text(test::result_of(kExperiment, runs));
 }
 
-using Places = std::vector<std::string>;
+using RankNames = std::vector<std::string>;
 
 }  // namespace
 
 // 100 days reach from 91 to 110; 120 from 109 to 132; 122 from 110.9 on.
 TEST_CASE("runs whose ranges overlap with the best one's share its place", "[report][ranking]") {
   CHECK(places({planned("a", 100), planned("a", 120), planned("a", 122)}) ==
-        Places{"1=", "1=", "3"});
-  CHECK(places({planned("a", 100), planned("a", 122)}) == Places{"1", "2"});
-  CHECK(places({planned("a", 100)}) == Places{"1"});
+        RankNames{"1=", "1=", "3"});
+  CHECK(places({planned("a", 100), planned("a", 122)}) == RankNames{"1", "2"});
+  CHECK(places({planned("a", 100)}) == RankNames{"1"});
   CHECK(places({}).empty());
 }
 
@@ -46,10 +46,10 @@ TEST_CASE("places follow what the list is ordered by", "[report][ranking]") {
     estimate.memory_high = 1.1 * peaks[i];
   }
   auto order = test::result_of(kExperiment, runs);
-  order.measure = Measure::memory;
-  Places by_memory;
+  order.measure = RankBy::memory;
+  RankNames by_memory;
   for (const auto& rank : ranks(order)) by_memory.push_back(rank.text());
-  CHECK(by_memory == Places{"1=", "1=", "3"});  // 11 GB reach over 9.9, 12.6 are beyond
+  CHECK(by_memory == RankNames{"1=", "1=", "3"});  // 11 GB reach over 9.9, 12.6 are beyond
   CHECK(ties_text(order) ==
         "1 more run may need as little memory (within the error of the estimates)\n");
 }
@@ -60,12 +60,12 @@ TEST_CASE("sizes are ranked apart where that is asked for", "[report][ranking]")
   for (std::size_t i = 0; i < runs.size(); ++i)
     runs[i].run.model = i < 2 ? plan::sized("gpt", "small", 24, 2048, 16, 50257, 2048)
                               : plan::sized("gpt", "large", 96, 2048, 16, 50257, 2048);
-  CHECK(places(runs) == Places{"1", "2", "3", "4"});
+  CHECK(places(runs) == RankNames{"1", "2", "3", "4"});
   auto result = test::result_of(kExperiment, runs);
   result.apart = true;
-  Places apart;
+  RankNames apart;
   for (const auto& rank : ranks(result)) apart.push_back(rank.text());
-  CHECK(apart == Places{"1", "2", "1=", "1="});
+  CHECK(apart == RankNames{"1", "2", "1=", "1="});
   const auto said = ties_text(result);
   CHECK_THAT(said,
              ContainsSubstring("small: a 10.0 days (9.1–11.0)\n  strategies at their best: a "));
@@ -74,11 +74,11 @@ TEST_CASE("sizes are ranked apart where that is asked for", "[report][ranking]")
 
 TEST_CASE("what does not fit has no place, and ties with nobody", "[report][ranking]") {
   std::vector<plan::Planned> runs{planned("a", 100), planned("a", 101)};
-  runs[1].estimate.fit = plan::Fit::oom;
-  CHECK(places(runs) == Places{"1", ""});
+  runs[1].estimate.fit = plan::MemoryFit::oom;
+  CHECK(places(runs) == RankNames{"1", ""});
   CHECK(ties(runs).empty());
-  runs[0].estimate.fit = plan::Fit::oom;
-  CHECK(places(runs) == Places{"", ""});
+  runs[0].estimate.fit = plan::MemoryFit::oom;
+  CHECK(places(runs) == RankNames{"", ""});
 }
 
 TEST_CASE("a tie is said in words", "[report][ranking]") {
@@ -89,7 +89,7 @@ TEST_CASE("a tie is said in words", "[report][ranking]") {
   // interleave.
   CHECK(ties({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}).empty());
   CHECK(places({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}) ==
-        Places{"1", "2", "3"});
+        RankNames{"1", "2", "3"});
 }
 
 TEST_CASE("strategies whose best runs overlap are a tie", "[report][ranking]") {
@@ -124,7 +124,7 @@ TEST_CASE("each strategy says in one sentence what prices it", "[report][ranking
         "fitted\n");
   partition.efficiency.time_spread.origin = "fitted: 12 rows of our own";
   CHECK_THAT(text(), ContainsSubstring("on toy/a100 (12 rows of our own)\n"));
-  cluster->measured = plan::Measured{"N1 x 2", "2026-10-01"};
+  cluster->measured = plan::MeasuredConstants{"N1 x 2", "2026-10-01"};
   CHECK_THAT(text(), ContainsSubstring("on toy/a100 (measurements of N1 x 2 on 2026-10-01)\n"));
   partition.calibration.emplace().seen.rows = 117;
   partition.calibration->partition = std::make_shared<plan::Partition>();

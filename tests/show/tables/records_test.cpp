@@ -17,7 +17,7 @@ record::Record record(const std::string& id, double seconds) {
   out.measured.window.rule = "step 1 dropped";
   out.estimated.emplace();
   out.estimated->step_seconds = seconds * 1.1;
-  out.state = record::State::finished;
+  out.state = record::RunState::finished;
   return out;
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("the estimate stands beside what was measured, with the error") {
 TEST_CASE("a record without a time is shown with what it has") {
   record::Record oom;
   oom.id = "b";
-  oom.state = record::State::failed;
+  oom.state = record::RunState::failed;
   oom.failure = record::Failure::gpu_memory;
   oom.reason = "CUDA out of memory";
   oom.not_estimated = "site: names none";

@@ -34,7 +34,7 @@ plan::Planned planned(const std::string& note) {
 }
 
 const plan::Experiment kPlain;
-const std::vector<plan::Rejected> kNone;
+const std::vector<plan::RejectedRun> kNone;
 
 tables::RankedRuns result_of(const plan::Planned& run) {
   tables::RankedRuns result;
@@ -111,7 +111,7 @@ TEST_CASE("a string that is not UTF-8 is still JSON", "[report]") {
 TEST_CASE("JSON is printed in pieces", "[report]") {
   std::vector<plan::Planned> runs;
   for (int i = 0; i < 300; ++i) runs.push_back(planned("line\n\"" + std::to_string(i) + "\""));
-  const std::vector<plan::Rejected> rejected{
+  const std::vector<plan::RejectedRun> rejected{
       {"x-1", {{"heads", "are odd", ""}, {"gpus", "are few", ""}}}, {"x-2", {}}};
   for (const bool some : {true, false}) {
     tables::RankedRuns result;
@@ -136,7 +136,7 @@ TEST_CASE("JSON is printed in pieces", "[report]") {
 }
 
 TEST_CASE("a run counts once for each reason, whatever its numbers", "[report]") {
-  const std::vector<plan::Rejected> rejected{
+  const std::vector<plan::RejectedRun> rejected{
       {"a", {{"heads", "20 % 3", "try 2"}, {"gpus", "8", ""}, {"heads", "20 % 7", "try 5"}}},
       {"b", {{"heads", "24 % 7", "try 6"}}},
       {"c", {{"heads", "too many", ""}}},
@@ -157,9 +157,9 @@ TEST_CASE("a budget is over when no run that fits keeps it", "[report]") {
   auto result = result_of(run);
   result.experiment = &experiment;
   CHECK_FALSE(budget_verdict(result).over);
-  run.estimate.fit = plan::Fit::oom;  // another problem
+  run.estimate.fit = plan::MemoryFit::oom;  // another problem
   CHECK_FALSE(budget_verdict(result).over);
-  run.estimate.fit = plan::Fit::tight;
+  run.estimate.fit = plan::MemoryFit::tight;
   experiment.budget.deadline_days = 1;
   run.estimate.days_to_train = 2;
   CHECK(budget_verdict(result).over);

@@ -10,8 +10,9 @@ namespace {
 
 plan::Planned ramp() {
   auto run = test::planned("a", 40);
-  plan::Stretch first{16, 2032, 1000, 2.048e6, 4, 2, 16, 4.4, 508, 90, 10 * 86400.0, 3840};
-  plan::Stretch full{2048, 2048, 3000, 6.144e6, 8, 4, 32, 512, 512, 100, 30 * 86400.0, 23040};
+  plan::TrainingStretch first{16, 2032, 1000, 2.048e6, 4, 2, 16, 4.4, 508, 90, 10 * 86400.0, 3840};
+  plan::TrainingStretch full{2048, 2048, 3000, 6.144e6,      8,    4, 32,
+                             512,  512,  100,  30 * 86400.0, 23040};
   run.estimate.schedule = {first, full};
   return run;
 }

@@ -9,7 +9,7 @@
 // States of runs, made by hand.
 namespace orch::tables::test {
 
-inline RunStatus run_status(const std::string& id, record::State state,
+inline RunStatus run_status(const std::string& id, record::RunState state,
                             const std::string& reason = "") {
   RunStatus run;
   run.record.id = id;
@@ -21,11 +21,11 @@ inline RunStatus run_status(const std::string& id, record::State state,
   run.record.estimated->step_high = 0.6;
   run.record.estimated->days_per_100b_tokens = 20;
   run.record.estimated->gpu_hours = 2;
-  run.take(record::Verdict{state, record::Failure::none, reason});
+  run.take(record::StateVerdict{state, record::Failure::none, reason});
   return run;
 }
 
-inline RunStatus measured(const std::string& id, record::State state, std::int64_t step) {
+inline RunStatus measured(const std::string& id, record::RunState state, std::int64_t step) {
   auto run = run_status(id, state);
   auto& measured = run.record.measured;
   measured.steps = step;

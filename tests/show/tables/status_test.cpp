@@ -13,21 +13,21 @@ using namespace orch;
 using namespace orch::tables;
 using namespace orch::tables::test;
 using record::Failure;
-using record::State;
+using record::RunState;
 
 namespace {
 
 const double kNan = std::nan("");
 
 Standings mixed() {
-  auto failed = run_status("tiny-dp4-0003", State::failed, "CUDA out of memory");
+  auto failed = run_status("tiny-dp4-0003", RunState::failed, "CUDA out of memory");
   failed.record.failure = Failure::gpu_memory;
   failed.job = "17_3";
   auto standings =
-      standings_of({measured("tiny-dp1-0001", State::finished, 500),
-                    measured("tiny-dp2-0002", State::running, 120), failed,
-                    run_status("tiny-dp8-0004", State::pending, "waiting for resources"),
-                    run_status("tiny-dp9-0005", State::planned)});
+      standings_of({measured("tiny-dp1-0001", RunState::finished, 500),
+                    measured("tiny-dp2-0002", RunState::running, 120), failed,
+                    run_status("tiny-dp8-0004", RunState::pending, "waiting for resources"),
+                    run_status("tiny-dp9-0005", RunState::planned)});
   standings.used_gpu_hours = 3;
   standings.budget_gpu_hours = 10;
   standings.committed_gpu_hours = 2.5;
@@ -60,8 +60,8 @@ TEST_CASE("the table tells what needs a look first, and measured beside estimate
 TEST_CASE("a table of the top says how many there are more", "[report][status]") {
   std::vector<RunStatus> many;
   for (int i = 0; i < 5000; ++i)
-    many.push_back(run_status("r-" + std::to_string(i), State::finished));
-  many[4321].take(record::Verdict{State::failed, Failure::bad_exit, "exit code 3"});
+    many.push_back(run_status("r-" + std::to_string(i), RunState::finished));
+  many[4321].take(record::StateVerdict{RunState::failed, Failure::bad_exit, "exit code 3"});
   const auto lines = lines_of(status_table(standings_of(many), {}, 10));
   REQUIRE(lines.size() == 13);  // the common prefix, the header, ten rows, and the rest
   CHECK(lines[2].starts_with("4321"));
@@ -92,8 +92,8 @@ TEST_CASE("a narrow screen loses columns, not lines: ids, states and reasons sta
 }
 
 TEST_CASE("80 columns have the step time, however long the ids are", "[report][status]") {
-  auto standings = standings_of(
-      {measured("gpt-1.3b-megatron-tp8-pp4-dp2-mb4-gb2048-zero1-0a1b2c3d", State::running, 120)});
+  auto standings = standings_of({measured("gpt-1.3b-megatron-tp8-pp4-dp2-mb4-gb2048-zero1-0a1b2c3d",
+                                          RunState::running, 120)});
   const auto table = status_table(standings, {80, false}, 0);
   CHECK(widest(table) <= 80);
   CHECK_THAT(lines_of(table).at(0), ContainsSubstring("s/step"));
@@ -106,7 +106,7 @@ TEST_CASE("a narrow screen has no empty line below what has no reason", "[report
 }
 
 TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
-  auto fast = measured("x-fast", State::finished, 500);
+  auto fast = measured("x-fast", RunState::finished, 500);
   fast.record.set("strategy", std::string("ddp"));
   fast.variant = "dtype=fp32 compression=powersgd";
   fast.record.set("cluster", std::string("local"));
@@ -118,13 +118,13 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   measured_fast.peak_memory_bytes = 12.0 * (1 << 30);
   measured_fast.stated["communicated_bytes"] = 2e6;
   measured_fast.stated["evaluation_loss"] = 3.5;
-  auto slow = measured("x-slow", State::finished, 500);
+  auto slow = measured("x-slow", RunState::finished, 500);
   slow.record.set("strategy", std::string("ddp"));
   slow.variant = "dtype=fp32";
   slow.record.set("accumulate", std::int64_t{4});
   slow.record.set("cluster", std::string("local"));
   const auto table =
-      measured_table(standings_of({slow, fast, run_status("x-none", State::pending)}), {});
+      measured_table(standings_of({slow, fast, run_status("x-none", RunState::pending)}), {});
   CHECK(
       table ==
       "measured on local; est.: as estimated\n"
@@ -138,9 +138,9 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
 }
 
 TEST_CASE("the strategies' best are put into words, where they are alike", "[report][status]") {
-  auto fast = measured("x-fast", State::finished, 500),
-       slow = measured("x-slow", State::finished, 500),
-       slower = measured("x-slower", State::finished, 500);
+  auto fast = measured("x-fast", RunState::finished, 500),
+       slow = measured("x-slow", RunState::finished, 500),
+       slower = measured("x-slower", RunState::finished, 500);
   fast.record.set("strategy", std::string("ddp"));
   slow.record.set("strategy", std::string("fsdp"));
   slower.record.set("strategy", std::string("fsdp"));
@@ -179,7 +179,7 @@ TEST_CASE("the strategies' best are put into words, where they are alike", "[rep
 
 TEST_CASE("a machine that other programs used is told, one of which nobody knows is not",
           "[report][status]") {
-  auto idle = measured("a", State::finished, 500), busy = idle, unknown = idle;
+  auto idle = measured("a", RunState::finished, 500), busy = idle, unknown = idle;
   idle.record.measured.stated["others_share"] = 0.09;
   busy.record.measured.stated["others_share"] = 0.4;
   auto busier = busy;
@@ -194,7 +194,7 @@ TEST_CASE("a machine that other programs used is told, one of which nobody knows
 }
 
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
-  auto run = measured("a", State::finished, 5);
+  auto run = measured("a", RunState::finished, 5);
   run.record.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
   run.record.estimated->peak_memory = 30.0 * 1024 * 1024;
   run.record.measured.stated["communicated_bytes"] = 4000;
@@ -206,7 +206,7 @@ TEST_CASE("small amounts are in units that show them", "[report][status]") {
 
 TEST_CASE("one run alone shows all its settings, several what tells them apart",
           "[report][status]") {
-  auto a = run_status("a", State::finished), b = a;
+  auto a = run_status("a", RunState::finished), b = a;
   for (auto* run : {&a, &b}) run->record.set("strategy", std::string("ddp"));
   a.variant = "dtype=fp32 optimizer=adafactor";
   b.variant = "dtype=fp32";
@@ -216,7 +216,7 @@ TEST_CASE("one run alone shows all its settings, several what tells them apart",
 }
 
 TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
-  auto run = measured("a", State::finished, 5);
+  auto run = measured("a", RunState::finished, 5);
   run.record.estimated->step_seconds = run.record.estimated->step_low =
       run.record.estimated->step_high = 0;
   run.record.estimated->gpu_hours = run.record.estimated->days_per_100b_tokens = 0;
@@ -232,7 +232,7 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
 }
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
-  auto run = measured("a", State::finished, 5);
+  auto run = measured("a", RunState::finished, 5);
   run.record.measured.tokens_per_second.reset();  // too few steps for a rate
   const auto table = measured_table(standings_of({run}), {});
   CHECK(table.find("days/100B") == std::string::npos);
@@ -240,7 +240,7 @@ TEST_CASE("an estimate stands only beside what was measured", "[report][status]"
 }
 
 TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][status]") {
-  auto run = measured("a", State::running, 7);
+  auto run = measured("a", RunState::running, 7);
   for (const double loss : {kNan, std::numeric_limits<double>::infinity()}) {
     run.record.measured.last_loss = loss;
     CHECK(status_table(standings_of({run}), {}, 0).find("not a number") != std::string::npos);
@@ -251,7 +251,7 @@ TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][
 }
 
 TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
-  auto run = measured("a", State::running, 7);
+  auto run = measured("a", RunState::running, 7);
   run.elapsed_seconds = kNan;
   run.record.estimated->step_seconds = kNan;
   run.record.estimated->gpu_hours = std::numeric_limits<double>::infinity();
@@ -271,10 +271,10 @@ TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
 }
 
 TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[report][status]") {
-  auto run = run_status(kHostile, State::failed, kHostile);
+  auto run = run_status(kHostile, RunState::failed, kHostile);
   run.record.failure = Failure::bad_exit;
   run.job = kHostile;
-  auto shown = measured(kHostile + "-2", State::running, 3);
+  auto shown = measured(kHostile + "-2", RunState::running, 3);
   auto standings = standings_of({run, shown});
   standings.experiment = kHostile;
   CHECK(is_harmless(status_table(standings, {}, 0)));
@@ -291,7 +291,7 @@ TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[re
 }
 
 TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]") {
-  auto run = run_status("a", State::failed, "left | right");
+  auto run = run_status("a", RunState::failed, "left | right");
   run.record.failure = Failure::bad_exit;
   CHECK(status_table(standings_of({run}), {.markdown = true}, 0) ==
         "| run | state | estimated | reason |\n| --- | --- | ---: | --- |\n"
@@ -299,14 +299,14 @@ TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]")
 }
 
 TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]") {
-  auto other = standings_of({measured("b", State::running, 3)});
+  auto other = standings_of({measured("b", RunState::running, 3)});
   other.experiment = "other";
   other.runs[0].record.estimated->peak_memory = 5;
   other.runs[0].record.estimated->communicated = 7;
   other.runs[0].record.estimated->bubble = 0.25;
   other.runs[0].record.measured.stated["bubble"] = 0.125;
   other.runs[0].record.measured.stated["evaluation_loss"] = 3.5;
-  auto run = run_status("a", State::failed, R"(said "no", and left)");
+  auto run = run_status("a", RunState::failed, R"(said "no", and left)");
   run.record.failure = Failure::bad_exit;
   run.record.measured.stated["others_share"] = 0.25;
   const auto csv = parse_csv(status_csv({standings_of({run}), other}), "status.csv");
@@ -344,7 +344,7 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
 }
 
 TEST_CASE("JSON is one document for all experiments", "[report][status]") {
-  auto other = standings_of({measured("b", State::running, 3)});
+  auto other = standings_of({measured("b", RunState::running, 3)});
   other.experiment = "other";
   other.silent_seconds = 12;
   other.runs[0].record.estimated->communicated = 8192;
@@ -379,13 +379,13 @@ TEST_CASE("JSON is one document for all experiments", "[report][status]") {
 
 TEST_CASE("changes are told once, with the reason and what was measured", "[report][status]") {
   const auto before =
-      standings_of({run_status("a", State::pending), run_status("b", State::pending),
-                    run_status("c", State::running)});
-  auto hung = run_status("c", State::running, "no step for 20 min");
+      standings_of({run_status("a", RunState::pending), run_status("b", RunState::pending),
+                    run_status("c", RunState::running)});
+  auto hung = run_status("c", RunState::running, "no step for 20 min");
   hung.record.failure = Failure::hang;
   const auto now =
-      standings_of({run_status("a", State::pending), measured("b", State::finished, 500), hung,
-                    run_status("d", State::planned)});
+      standings_of({run_status("a", RunState::pending), measured("b", RunState::finished, 500),
+                    hung, run_status("d", RunState::planned)});
   CHECK(changes(before, now) ==
         std::vector<std::string>{"b: finished, 1.00 s/step (0.50 (0.40–0.60) estimated)",
                                  "c: hangs: no step for 20 min"});

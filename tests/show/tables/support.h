@@ -29,7 +29,7 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
   return out;
 }
 
-inline const std::vector<plan::Rejected> kNone;
+inline const std::vector<plan::RejectedRun> kNone;
 
 inline std::string json_of(const RankedRuns& result) {
   return show::text_as("json", plan_answer(result, 0), {});

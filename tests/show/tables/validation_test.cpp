@@ -18,13 +18,13 @@ std::size_t count(const std::string& text, std::string_view part) {
 }
 
 // Three rows: one 10 % too slow, one without a time, one of another source scored separately.
-struct World {
-  published::Samples samples;
-  std::vector<published::Judged> judged;
+struct ValidationWorld {
+  published::PublishedSamples samples;
+  std::vector<published::JudgedSample> judged;
   UnexplainedRows odd{{"c", {"nobody knows", true}}};
   std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
 
-  World() {
+  ValidationWorld() {
     cluster->partitions.emplace_back().gpu.usable_memory.value = 79 * kGiB;
     samples.samples.resize(3);
     add(0, "a", "s", 100, 110, "ok");
@@ -70,7 +70,7 @@ std::string validation_json(const Validation& v) {
 }
 
 TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation]") {
-  const World world;
+  const ValidationWorld world;
   const auto json = nlohmann::ordered_json::parse(validation_json(world.validation()));
   const auto keys = [](const nlohmann::ordered_json& object) {
     std::vector<std::string> out;
@@ -109,7 +109,7 @@ TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation
 }
 
 TEST_CASE("the table tells what is off, skipped and left out", "[report][validation]") {
-  const World world;
+  const ValidationWorld world;
   const auto text = validation_table(world.validation(), {}, false);
   CHECK(has(text, "other (unexplained)"));
   CHECK(has(text, "unexplained: nobody knows"));
@@ -127,11 +127,11 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
 }
 
 TEST_CASE("the CSV of a validation quotes what it must", "[report][validation]") {
-  const World world;
+  const ValidationWorld world;
   const auto hostile = validation_csv(world.validation());
   CHECK(parse_csv(hostile, "v.csv"));
   CHECK_FALSE(has(hostile, "\x1b"));  // of an id
-  World plain;
+  ValidationWorld plain;
   plain.samples.samples[1].id = "b,\"x\"";
   const auto good = parse_csv(validation_csv(plain.validation()), "v.csv");
   REQUIRE(good);
@@ -145,7 +145,7 @@ static std::string plot(const Validation& v) {
 }
 
 TEST_CASE("the plot has a point per time and escapes what it writes", "[report][validation]") {
-  World world;
+  ValidationWorld world;
   world.samples.samples[1].step_seconds = 60;
   world.samples.samples[1].oom = false;
   const auto svg = plot(world.validation());
@@ -165,8 +165,8 @@ TEST_CASE("the plot has a point per time and escapes what it writes", "[report][
 }
 
 TEST_CASE("a plot of nothing says so", "[report][validation]") {
-  const published::Samples none;
-  const std::vector<published::Judged> rows;
+  const published::PublishedSamples none;
+  const std::vector<published::JudgedSample> rows;
   const UnexplainedRows odd;
   const Validation empty(rows, none, odd, "none");
   CHECK(has(plot(empty), "no row has a step time"));

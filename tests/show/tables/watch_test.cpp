@@ -6,7 +6,7 @@ using namespace orch;
 using namespace orch::tables;
 using namespace orch::tables::test;
 using record::Failure;
-using record::State;
+using record::RunState;
 
 namespace {
 
@@ -14,17 +14,17 @@ Standings many(std::size_t count) {
   std::vector<RunStatus> runs;
   for (std::size_t i = 0; i < count; ++i)
     runs.push_back(measured("gpt-1.3b-megatron-tp8-pp4-dp2-mb4-gb2048-zero1-" + std::to_string(i),
-                            i % 2 ? State::running : State::finished, 250));
+                            i % 2 ? RunState::running : RunState::finished, 250));
   return standings_of(std::move(runs));
 }
 
 }  // namespace
 
 TEST_CASE("the live picture has a bar for all and one for each run", "[report][watch]") {
-  auto standings = standings_of({measured("x-half", State::running, 250),
-                                 measured("x-done", State::finished, 500),
-                                 run_status("x-wait", State::pending, "waiting for resources"),
-                                 run_status("x-not", State::planned)});
+  auto standings = standings_of({measured("x-half", RunState::running, 250),
+                                 measured("x-done", RunState::finished, 500),
+                                 run_status("x-wait", RunState::pending, "waiting for resources"),
+                                 run_status("x-not", RunState::planned)});
   standings.used_gpu_hours = 3;
   CHECK(watch_screen(standings, {120, false}, 24) ==
         "sweep: 1 finished, 1 running, 1 pending, 1 planned; 3.00 GPU-hours used\n"
@@ -37,7 +37,8 @@ TEST_CASE("the live picture has a bar for all and one for each run", "[report][w
 
 TEST_CASE("no line of the picture is longer than the screen", "[report][watch]") {
   auto standings = many(30);
-  standings.runs[3].take(record::Verdict{State::failed, Failure::bad_exit, std::string(300, 'x')});
+  standings.runs[3].take(
+      record::StateVerdict{RunState::failed, Failure::bad_exit, std::string(300, 'x')});
   standings.silent_seconds = 100;
   standings.budget_gpu_hours = 1e6;
   for (const std::size_t width : {20, 30, 39, 40, 60, 80, 99, 101, 200, 500})
@@ -46,7 +47,8 @@ TEST_CASE("no line of the picture is longer than the screen", "[report][watch]")
 
 TEST_CASE("a narrow picture has whole numbers, and of what failed the reason", "[report][watch]") {
   auto standings = many(4);
-  standings.runs[2].take(record::Verdict{State::failed, Failure::gpu_memory, "tried 2.5 GiB more"});
+  standings.runs[2].take(
+      record::StateVerdict{RunState::failed, Failure::gpu_memory, "tried 2.5 GiB more"});
   const auto line_of = [&](std::size_t width, const char* state) {
     for (const auto& line : lines_of(watch_screen(standings, {width, false}, 24)))
       if (line.find(std::string(" ") + state + " ") != std::string::npos) return line;
@@ -78,7 +80,7 @@ TEST_CASE("the picture leaves a line for the cursor", "[report][watch]") {
 TEST_CASE("bars are whole at their ends", "[report][watch]") {
   const auto bar_at = [](std::int64_t step) {
     const auto picture = lines_of(
-        watch_screen(standings_of({measured("a", State::running, step)}), {80, false}, 24));
+        watch_screen(standings_of({measured("a", RunState::running, step)}), {80, false}, 24));
     return picture.at(1);
   };
   std::string empty, full;
@@ -104,7 +106,7 @@ TEST_CASE("colours are only for screens that want them", "[report][watch]") {
 TEST_CASE("ids are told without what all of them begin with", "[report][watch]") {
   const auto prefix = [](std::vector<std::string> ids) {
     std::vector<RunStatus> runs;
-    for (const auto& id : ids) runs.push_back(run_status(id, State::planned));
+    for (const auto& id : ids) runs.push_back(run_status(id, RunState::planned));
     return common_prefix(runs);
   };
   CHECK(prefix({}) == 0);
@@ -133,14 +135,16 @@ TEST_CASE("durations are written as SLURM does", "[report][watch]") {
 }
 
 TEST_CASE("a failure without a kind tells only its reason", "[report][watch]") {
-  CHECK(reason_text(run_status("a", State::failed, "no word of its end")) == "no word of its end");
-  CHECK(reason_text(run_status("a", State::failed, "out of memory\n  use a smaller micro_batch")) ==
+  CHECK(reason_text(run_status("a", RunState::failed, "no word of its end")) ==
+        "no word of its end");
+  CHECK(reason_text(
+            run_status("a", RunState::failed, "out of memory\n  use a smaller micro_batch")) ==
         "out of memory; use a smaller micro_batch");
-  auto due = run_status("a", State::failed, "a node failed");
+  auto due = run_status("a", RunState::failed, "a node failed");
   due.record.failure = Failure::node;
   due.due = true;
   CHECK(reason_text(due) == "node: a node failed; to be submitted again");
-  auto planned = run_status("a", State::planned);
+  auto planned = run_status("a", RunState::planned);
   planned.due = true;
   CHECK(reason_text(planned) == "to be submitted");
 }

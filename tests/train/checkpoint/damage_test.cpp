@@ -4,23 +4,23 @@
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;
-using checkpoint::Reader;
+using checkpoint::CheckpointReader;
 
 namespace {
 
-std::vector<Saved> two_shares() {
-  return {{{saved(Piece::whole("weights/a", Dtype::f32, {5, 3})),
-            {Piece::whole("flag", Dtype::u8, {3}), bytes<std::uint8_t>({1, 2, 3})}}},
-          {{saved(Piece::whole("weights/b", Dtype::f32, {7}))}}};
+std::vector<SavedState> two_shares() {
+  return {{{saved(TensorPiece::whole("weights/a", TensorDtype::f32, {5, 3})),
+            {TensorPiece::whole("flag", TensorDtype::u8, {3}), bytes<std::uint8_t>({1, 2, 3})}}},
+          {{saved(TensorPiece::whole("weights/b", TensorDtype::f32, {7}))}}};
 }
 
-fs::path written(const Place& place) {
+fs::path written(const TestFolder& place) {
   REQUIRE(write_all(place.root(), at_step(3), two_shares()));
   return place.root() / "step-00000003";
 }
 
 std::string reason(const fs::path& checkpoint) {
-  const auto reader = Reader::open(checkpoint);
+  const auto reader = CheckpointReader::open(checkpoint);
   return reader ? "" : text(reader.error());
 }
 
@@ -33,14 +33,14 @@ void put(const fs::path& file, const std::string& content) {
 }  // namespace
 
 TEST_CASE("what was said of a run comes back", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   auto facts = at_step(12);
   facts.consumed_samples = 1ll << 40;
   facts.seed = -5;
   facts.numbers = {{"loss_scale", 0.1}, {"worst", -std::numeric_limits<double>::infinity()}};
   facts.texts = {{"model", R"({"family":"gpt"})"}, {"", "line\nbreak"}};
   REQUIRE(write_all(place.root(), facts, two_shares()));
-  const auto reader = Reader::open(place.root() / "step-00000012");
+  const auto reader = CheckpointReader::open(place.root() / "step-00000012");
   REQUIRE(reader);
   CHECK(reader->facts().step == 12);
   CHECK(reader->facts().consumed_samples == 1ll << 40);
@@ -54,7 +54,7 @@ TEST_CASE("what was said of a run comes back", "[checkpoint]") {
 }
 
 TEST_CASE("a change of any byte of any file is found", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto checkpoint = written(place);
   for (const auto& entry : fs::directory_iterator(checkpoint)) {
     const auto content = *read_file(entry.path());
@@ -63,7 +63,7 @@ TEST_CASE("a change of any byte of any file is found", "[checkpoint]") {
       auto changed = content;
       changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
       put(entry.path(), changed);
-      REQUIRE_FALSE(Reader::open(checkpoint));
+      REQUIRE_FALSE(CheckpointReader::open(checkpoint));
     }
     put(entry.path(), content);
   }
@@ -71,24 +71,24 @@ TEST_CASE("a change of any byte of any file is found", "[checkpoint]") {
 }
 
 TEST_CASE("a file of any other length is found, without reading it", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto checkpoint = written(place);
   for (const auto& entry : fs::directory_iterator(checkpoint)) {
     const auto content = *read_file(entry.path());
     for (std::size_t length = 0; length < content.size(); ++length) {
       fs::resize_file(entry.path(), length);
-      REQUIRE_FALSE(Reader::open(checkpoint, false));
+      REQUIRE_FALSE(CheckpointReader::open(checkpoint, false));
       put(entry.path(), content);
     }
     put(entry.path(), content + "x");
-    REQUIRE_FALSE(Reader::open(checkpoint, false));
+    REQUIRE_FALSE(CheckpointReader::open(checkpoint, false));
     put(entry.path(), content);
   }
   CHECK(reason(checkpoint).empty());
 }
 
 TEST_CASE("what is wrong with a checkpoint is said", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto checkpoint = written(place);
   const auto shard = checkpoint / "rank-1.safetensors";
   const auto content = *read_file(shard);
@@ -103,7 +103,7 @@ TEST_CASE("what is wrong with a checkpoint is said", "[checkpoint]") {
 }
 
 TEST_CASE("the one before a corrupt one is used, and the corrupt one is named", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_all(place.root(), at_step(1), two_shares()));
   REQUIRE(write_all(place.root(), at_step(2), two_shares()));
   put(place.root() / "step-00000002/rank-0.safetensors", "x");
@@ -116,7 +116,7 @@ TEST_CASE("the one before a corrupt one is used, and the corrupt one is named", 
 }
 
 TEST_CASE("a shard is a safetensors file with the pieces in it", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto header = checkpoint::read_safetensors_header(written(place) / "rank-0.safetensors");
   REQUIRE(header);
   REQUIRE(header->tensors.size() == 2);
@@ -130,7 +130,7 @@ TEST_CASE("a shard is a safetensors file with the pieces in it", "[checkpoint]")
 }
 
 TEST_CASE("a safetensors file that is not whole is refused", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto refused = [&](const std::string& content) {
     const auto header = checkpoint::read_safetensors_header(place.file("x.safetensors", content));
     return header ? std::string() : text(header.error());

@@ -8,17 +8,18 @@ using namespace orch::checkpoint;
 namespace {
 
 template <class To, class From>
-std::vector<To> converted(Dtype from_type, Dtype to_type, const std::vector<From>& from) {
+std::vector<To> converted(TensorDtype from_type, TensorDtype to_type,
+                          const std::vector<From>& from) {
   std::vector<std::byte> to(from.size() * sizeof(To));
   convert(from_type, made::bytes(from), to_type, to);
   return made::values<To>(to);
 }
 
 std::uint16_t half(float value) {
-  return converted<std::uint16_t>(Dtype::f32, Dtype::f16, std::vector{value})[0];
+  return converted<std::uint16_t>(TensorDtype::f32, TensorDtype::f16, std::vector{value})[0];
 }
 std::uint16_t brain(float value) {
-  return converted<std::uint16_t>(Dtype::f32, Dtype::bf16, std::vector{value})[0];
+  return converted<std::uint16_t>(TensorDtype::f32, TensorDtype::bf16, std::vector{value})[0];
 }
 
 }  // namespace
@@ -53,11 +54,11 @@ TEST_CASE("bf16 is the upper half of a float, rounded to nearest even", "[checkp
 TEST_CASE("every 16-bit number survives the way through float and double", "[checkpoint]") {
   std::vector<std::uint16_t> all;
   for (int bits = 0; bits < 65536; ++bits) all.push_back(static_cast<std::uint16_t>(bits));
-  for (const auto small : {Dtype::f16, Dtype::bf16}) {
-    const auto floats = converted<float>(small, Dtype::f32, all);
-    const auto doubles = converted<double>(small, Dtype::f64, all);
-    const auto from_floats = converted<std::uint16_t>(Dtype::f32, small, floats);
-    const auto from_doubles = converted<std::uint16_t>(Dtype::f64, small, doubles);
+  for (const auto small : {TensorDtype::f16, TensorDtype::bf16}) {
+    const auto floats = converted<float>(small, TensorDtype::f32, all);
+    const auto doubles = converted<double>(small, TensorDtype::f64, all);
+    const auto from_floats = converted<std::uint16_t>(TensorDtype::f32, small, floats);
+    const auto from_doubles = converted<std::uint16_t>(TensorDtype::f64, small, doubles);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (std::isnan(floats[i])) continue;
       REQUIRE(from_floats[i] == all[i]);
@@ -65,17 +66,17 @@ TEST_CASE("every 16-bit number survives the way through float and double", "[che
       REQUIRE(static_cast<double>(floats[i]) == doubles[i]);
     }
   }
-  CHECK(converted<float>(Dtype::f16, Dtype::f32, std::vector<std::uint16_t>{0x83ff})[0] ==
-        -1023 * 0x1p-24f);
+  CHECK(converted<float>(TensorDtype::f16, TensorDtype::f32,
+                         std::vector<std::uint16_t>{0x83ff})[0] == -1023 * 0x1p-24f);
 }
 
 TEST_CASE("a double is rounded once on its way to 16 bits", "[checkpoint]") {
   // Just above halfway between 1 and the next bf16; as a float it is halfway, which goes to even.
   const std::vector<double> above{1 + 0x1p-8 + 0x1p-40, -(1 + 0x1p-8 + 0x1p-40), 1 + 0x1p-8};
-  CHECK(converted<std::uint16_t>(Dtype::f64, Dtype::bf16, above) ==
+  CHECK(converted<std::uint16_t>(TensorDtype::f64, TensorDtype::bf16, above) ==
         std::vector<std::uint16_t>{0x3f81, 0xbf81, 0x3f80});
   // The same for halves; just below halfway stays below.
   const std::vector<double> near{1 + 0x1p-11 + 0x1p-40, 1 + 3 * 0x1p-11 - 0x1p-40, 1e300};
-  CHECK(converted<std::uint16_t>(Dtype::f64, Dtype::f16, near) ==
+  CHECK(converted<std::uint16_t>(TensorDtype::f64, TensorDtype::f16, near) ==
         std::vector<std::uint16_t>{0x3c01, 0x3c01, 0x7c00});
 }

@@ -4,13 +4,13 @@
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;
-using checkpoint::Reader;
+using checkpoint::CheckpointReader;
 
 namespace {
 
 // Flat shards of one tensor over n ranks, as with ZeRO.
-std::vector<Piece> zero(const Piece& of, int ranks) {
-  std::vector<Piece> out;
+std::vector<TensorPiece> zero(const TensorPiece& of, int ranks) {
+  std::vector<TensorPiece> out;
   const auto all = of.end - of.begin;
   for (int rank = 0; rank < ranks; ++rank)
     out.push_back(range(of, of.begin + all * rank / ranks, of.begin + all * (rank + 1) / ranks));
@@ -18,8 +18,8 @@ std::vector<Piece> zero(const Piece& of, int ranks) {
 }
 
 // Slices along a dim, as with tensor parallelism.
-std::vector<Piece> tensor_parallel(const Piece& of, std::size_t dim, int ranks) {
-  std::vector<Piece> out;
+std::vector<TensorPiece> tensor_parallel(const TensorPiece& of, std::size_t dim, int ranks) {
+  std::vector<TensorPiece> out;
   const auto size = of.shape[dim] / ranks;
   for (int rank = 0; rank < ranks; ++rank) {
     auto offsets = of.offsets;
@@ -31,15 +31,16 @@ std::vector<Piece> tensor_parallel(const Piece& of, std::size_t dim, int ranks) 
   return out;
 }
 
-std::vector<Saved> shares(const std::vector<Piece>& pieces) {
-  std::vector<Saved> out;
+std::vector<SavedState> shares(const std::vector<TensorPiece>& pieces) {
+  std::vector<SavedState> out;
   for (const auto& piece : pieces) out.push_back({{saved(piece)}});
   return out;
 }
 
 // Saved in one layout, read in another: every element is in its place.
-void check_layouts(const std::vector<Piece>& written, const std::vector<Piece>& wanted) {
-  const Place place;
+void check_layouts(const std::vector<TensorPiece>& written,
+                   const std::vector<TensorPiece>& wanted) {
+  const TestFolder place;
   REQUIRE(write_all(place.root(), at_step(1), shares(written)));
   const auto latest = checkpoint::open_latest(place.root());
   REQUIRE(latest.reader);
@@ -47,7 +48,7 @@ void check_layouts(const std::vector<Piece>& written, const std::vector<Piece>& 
 }
 
 // Cuts a box in two along some dim, and these again; then into ranges.
-void cut(const Piece& piece, std::mt19937& random, std::vector<Piece>& out) {
+void cut(const TensorPiece& piece, std::mt19937& random, std::vector<TensorPiece>& out) {
   const auto pick = [&](std::int64_t below) {
     return std::uniform_int_distribution<std::int64_t>(0, below)(random);
   };
@@ -71,14 +72,14 @@ void cut(const Piece& piece, std::mt19937& random, std::vector<Piece>& out) {
 }  // namespace
 
 TEST_CASE("ZeRO's flat shards go from 2 ranks to 4 and from 4 to 2", "[checkpoint]") {
-  const auto whole = Piece::whole("w", Dtype::f32, {5, 7});
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {5, 7});
   check_layouts(zero(whole, 2), zero(whole, 4));
   check_layouts(zero(whole, 4), zero(whole, 2));
   check_layouts(zero(whole, 3), {whole});
 }
 
 TEST_CASE("tensor-parallel slices come together and apart", "[checkpoint]") {
-  const auto whole = Piece::whole("w", Dtype::f32, {8, 12});
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {8, 12});
   for (const std::size_t dim : {0u, 1u}) {
     check_layouts(tensor_parallel(whole, dim, 2), {whole});
     check_layouts({whole}, tensor_parallel(whole, dim, 4));
@@ -88,8 +89,8 @@ TEST_CASE("tensor-parallel slices come together and apart", "[checkpoint]") {
 }
 
 TEST_CASE("flat shards of tensor-parallel slices become any other layout", "[checkpoint]") {
-  const auto whole = Piece::whole("w", Dtype::f32, {8, 12});
-  std::vector<Piece> both;
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {8, 12});
+  std::vector<TensorPiece> both;
   for (const auto& slice : tensor_parallel(whole, 1, 2))
     for (const auto& shard : zero(slice, 3)) both.push_back(shard);
   check_layouts(both, {whole});
@@ -102,16 +103,17 @@ TEST_CASE("any layout is read from any other", "[checkpoint]") {
   const std::vector<std::vector<std::int64_t>> shapes{
       {}, {1}, {13}, {4, 1}, {6, 5}, {3, 4, 5}, {2, 3, 1, 4}, {0}, {3, 0}, {1, 9}};
   for (int round = 0; round < 12; ++round) {
-    std::vector<Saved> ranks(3);
-    std::vector<Piece> wanted;
+    std::vector<SavedState> ranks(3);
+    std::vector<TensorPiece> wanted;
     for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
-      const auto whole = Piece::whole("t" + std::to_string(i), Dtype::f32, shapes[i / 2]);
-      std::vector<Piece> written;
+      const auto whole =
+          TensorPiece::whole("t" + std::to_string(i), TensorDtype::f32, shapes[i / 2]);
+      std::vector<TensorPiece> written;
       cut(whole, random, written);
       for (const auto& piece : written) ranks[random() % 3].pieces.push_back(saved(piece));
       cut(whole, random, wanted);
     }
-    const Place place;
+    const TestFolder place;
     REQUIRE(write_all(place.root(), at_step(1), ranks));
     const auto latest = checkpoint::open_latest(place.root());
     REQUIRE(latest.skipped.empty());
@@ -120,41 +122,44 @@ TEST_CASE("any layout is read from any other", "[checkpoint]") {
 }
 
 TEST_CASE("a large tensor is read in parts that are larger than any buffer", "[checkpoint]") {
-  const auto whole = Piece::whole("w", Dtype::f32, {1300, 1000});
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {1300, 1000});
   check_layouts(tensor_parallel(whole, 1, 2), {range(whole, 17, 1299999)});
 }
 
 TEST_CASE("floating types become one another on the way", "[checkpoint]") {
-  const Place place;
-  const auto whole = Piece::whole("w", Dtype::bf16, {3});
+  const TestFolder place;
+  const auto whole = TensorPiece::whole("w", TensorDtype::bf16, {3});
   const std::vector<std::uint16_t> bf16{0x3f80, 0xc000, 0x3eab};  // 1, -2, 0.333984375
   REQUIRE(write_all(place.root(), at_step(1), {{{{whole, bytes(bf16)}}}}));
   const auto latest = checkpoint::open_latest(place.root());
-  CHECK(read(*latest.reader, Piece::whole("w", Dtype::f32, {3})) ==
+  CHECK(read(*latest.reader, TensorPiece::whole("w", TensorDtype::f32, {3})) ==
         std::vector<float>{1, -2, 0.333984375f});
   std::vector<std::byte> to(24);
-  REQUIRE(latest.reader->read(Piece::whole("w", Dtype::f64, {3}), to));
+  REQUIRE(latest.reader->read(TensorPiece::whole("w", TensorDtype::f64, {3}), to));
   CHECK(values<double>(to) == std::vector<double>{1, -2, 0.333984375});
-  const auto status = latest.reader->read(Piece::whole("w", Dtype::i64, {3}), to);
+  const auto status = latest.reader->read(TensorPiece::whole("w", TensorDtype::i64, {3}), to);
   CHECK_THAT(text(status.error()), ContainsSubstring("saved as BF16, wanted as I64"));
 }
 
 TEST_CASE("a tensor that is not there or has another shape is named", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_all(place.root(), at_step(1), {simple(1)}));
   const auto latest = checkpoint::open_latest(place.root());
   std::vector<std::byte> to(400);
-  CHECK_THAT(text(latest.reader->read(Piece::whole("v", Dtype::f32, {100}), to).error()),
-             ContainsSubstring("v: not in this checkpoint"));
-  CHECK_THAT(text(latest.reader->read(Piece::whole("weights/w", Dtype::f32, {10, 10}), to).error()),
-             ContainsSubstring("weights/w: saved as [100], wanted as [10, 10]"));
+  CHECK_THAT(
+      text(latest.reader->read(TensorPiece::whole("v", TensorDtype::f32, {100}), to).error()),
+      ContainsSubstring("v: not in this checkpoint"));
+  CHECK_THAT(
+      text(latest.reader->read(TensorPiece::whole("weights/w", TensorDtype::f32, {10, 10}), to)
+               .error()),
+      ContainsSubstring("weights/w: saved as [100], wanted as [10, 10]"));
 }
 
 TEST_CASE("pieces that overlap, leave gaps or differ in shape make no checkpoint", "[checkpoint]") {
-  const auto whole = Piece::whole("w", Dtype::f32, {4, 4});
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {4, 4});
   const auto left = box("w", {4, 4}, {0, 0}, {4, 2}), right = box("w", {4, 4}, {0, 2}, {4, 2});
-  const auto reason = [](const std::vector<Piece>& pieces) {
-    const Place place;
+  const auto reason = [](const std::vector<TensorPiece>& pieces) {
+    const TestFolder place;
     const auto status = write_all(place.root(), at_step(1), shares(pieces));
     REQUIRE_FALSE(status);
     CHECK(fs::is_empty(place.root()));
@@ -165,6 +170,6 @@ TEST_CASE("pieces that overlap, leave gaps or differ in shape make no checkpoint
   CHECK_THAT(reason({range(whole, 0, 7), range(whole, 8, 16)}),
              ContainsSubstring("only 15 of its 16 elements"));
   CHECK_THAT(reason({left, range(right, 0, 7)}), ContainsSubstring("only 15 of its 16 elements"));
-  CHECK_THAT(reason({left, Piece::whole("w", Dtype::f32, {4, 2})}),
+  CHECK_THAT(reason({left, TensorPiece::whole("w", TensorDtype::f32, {4, 2})}),
              ContainsSubstring("the shapes [4, 4] and [4, 2]"));
 }

@@ -13,11 +13,11 @@
 namespace made {
 
 using namespace orch;
-using checkpoint::Dtype;
-using checkpoint::Facts;
-using checkpoint::Piece;
-using checkpoint::Saved;
+using checkpoint::CheckpointFacts;
 using checkpoint::SavedPiece;
+using checkpoint::SavedState;
+using checkpoint::TensorDtype;
+using checkpoint::TensorPiece;
 
 template <class T>
 std::vector<std::byte> bytes(const std::vector<T>& values) {
@@ -34,7 +34,7 @@ std::vector<T> values(const std::vector<std::byte>& data) {
 }
 
 // The indices in the whole tensor of a piece's elements, computed by division: the simple way.
-inline std::vector<std::int64_t> global_indices(const Piece& piece) {
+inline std::vector<std::int64_t> global_indices(const TensorPiece& piece) {
   std::vector<std::int64_t> out;
   for (auto element = piece.begin; element < piece.end; ++element) {
     std::int64_t left = element, index = 0, stride = 1;
@@ -49,45 +49,46 @@ inline std::vector<std::int64_t> global_indices(const Piece& piece) {
 }
 
 // A tensor whose elements are `base` plus their index.
-inline std::vector<float> counted(const Piece& piece, float base) {
+inline std::vector<float> counted(const TensorPiece& piece, float base) {
   std::vector<float> out;
   for (const auto index : global_indices(piece)) out.push_back(base + static_cast<float>(index));
   return out;
 }
 
-inline SavedPiece saved(const Piece& piece, float base = 0) {
+inline SavedPiece saved(const TensorPiece& piece, float base = 0) {
   return {piece, bytes(counted(piece, base))};
 }
 
-inline Piece box(std::string name, std::vector<std::int64_t> shape,
-                 std::vector<std::int64_t> offsets, std::vector<std::int64_t> sizes) {
-  auto piece = Piece::whole(std::move(name), Dtype::f32, sizes);
+inline TensorPiece box(std::string name, std::vector<std::int64_t> shape,
+                       std::vector<std::int64_t> offsets, std::vector<std::int64_t> sizes) {
+  auto piece = TensorPiece::whole(std::move(name), TensorDtype::f32, sizes);
   piece.shape = std::move(shape);
   piece.offsets = std::move(offsets);
   return piece;
 }
 
-inline Piece range(Piece piece, std::int64_t begin, std::int64_t end) {
+inline TensorPiece range(TensorPiece piece, std::int64_t begin, std::int64_t end) {
   piece.begin = begin;
   piece.end = end;
   return piece;
 }
 
-inline Facts at_step(std::int64_t step, int ranks = 1) {
-  Facts facts;
+inline CheckpointFacts at_step(std::int64_t step, int ranks = 1) {
+  CheckpointFacts facts;
   facts.step = step;
   facts.ranks = ranks;
   return facts;
 }
 
 // A checkpoint of one rank: `elements` floats that begin with the step.
-inline Saved simple(std::int64_t step, std::int64_t elements = 100) {
-  return {{saved(Piece::whole("weights/w", Dtype::f32, {elements}), static_cast<float>(step))}};
+inline SavedState simple(std::int64_t step, std::int64_t elements = 100) {
+  return {{saved(TensorPiece::whole("weights/w", TensorDtype::f32, {elements}),
+                 static_cast<float>(step))}};
 }
 
 // Writes each rank's share, the last rank first, so that rank 0 finds all others'.
-inline Status write_all(const fs::path& folder, Facts facts, const std::vector<Saved>& shares,
-                        const std::string& attempt = "a") {
+inline Status write_all(const fs::path& folder, CheckpointFacts facts,
+                        const std::vector<SavedState>& shares, const std::string& attempt = "a") {
   facts.ranks = static_cast<int>(shares.size());
   for (int rank = facts.ranks - 1; rank >= 0; --rank) {
     checkpoint::WriteOptions options;
@@ -102,7 +103,8 @@ inline Status write_all(const fs::path& folder, Facts facts, const std::vector<S
   return {};
 }
 
-inline std::vector<float> read(const checkpoint::Reader& reader, const Piece& wanted) {
+inline std::vector<float> read(const checkpoint::CheckpointReader& reader,
+                               const TensorPiece& wanted) {
   std::vector<std::byte> to(static_cast<std::size_t>(wanted.end - wanted.begin) * 4);
   if (auto status = reader.read(wanted, to); !status)
     throw std::runtime_error(text(status.error()));

@@ -7,16 +7,17 @@
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;
-using checkpoint::Index;
 using checkpoint::Manifest;
+using checkpoint::TensorIndex;
 
 namespace {
 
 constexpr std::int64_t kManyRanks = 4096;
-using Shares = std::vector<std::vector<Piece>>;  // by rank
+using Shares = std::vector<std::vector<TensorPiece>>;  // by rank
 
 // Consecutive boxes, cut over several ranks beginning with `first`.
-void cut_row(const std::vector<Piece>& row, std::size_t first, std::int64_t ranks, Shares& shares) {
+void cut_row(const std::vector<TensorPiece>& row, std::size_t first, std::int64_t ranks,
+             Shares& shares) {
   std::int64_t all = 0;
   for (const auto& box : row) all += box.end;
   std::int64_t at = 0;
@@ -57,7 +58,7 @@ std::size_t check_text(const Shares& shares) {
     if (a.begin != b.begin || a.end != b.end || a.rank != b.rank || a.at != b.at)
       FAIL("segment " << i);
   }
-  REQUIRE(Index::make(back->state));
+  REQUIRE(TensorIndex::make(back->state));
   return json.size();
 }
 
@@ -70,7 +71,7 @@ std::string refused(const std::string& tensors, const std::string& shards, int r
   const auto manifest = checkpoint::parse_checkpoint_json(
       text + R"(,"sum":")" + checkpoint::hex(checkpoint::checksum(text)) + "\"}\n", "c.json");
   if (!manifest) return orch::text(manifest.error());
-  const auto index = Index::make(manifest->state);
+  const auto index = TensorIndex::make(manifest->state);
   return index ? "" : orch::text(index.error());
 }
 
@@ -79,17 +80,17 @@ std::string shard(std::int64_t bytes, const std::string& segments) {
          R"(,"checksum":"0000000000000000","data_begin":0,"segments":)" + segments + "}";
 }
 
-std::string boxes_refused(const std::vector<Piece>& boxes) {
-  const auto index = Index::make(manifest_of({boxes}).state);
+std::string boxes_refused(const std::vector<TensorPiece>& boxes) {
+  const auto index = TensorIndex::make(manifest_of({boxes}).state);
   return index ? "" : orch::text(index.error());
 }
 
 }  // namespace
 
 TEST_CASE("a thousand tensors in a row over 4,096 ranks take what both take", "[checkpoint]") {
-  std::vector<Piece> row;
+  std::vector<TensorPiece> row;
   for (int i = 0; i < 1000; ++i)
-    row.push_back(Piece::whole(numbered("weights/", i), Dtype::f32, {4096, 1000 + i}));
+    row.push_back(TensorPiece::whole(numbered("weights/", i), TensorDtype::f32, {4096, 1000 + i}));
   Shares shares(kManyRanks);
   cut_row(row, 0, kManyRanks, shares);
   const auto manifest = manifest_of(shares);
@@ -103,7 +104,7 @@ TEST_CASE("flat buffers of tensor-parallel slices over 4,096 ranks stay small", 
   Shares shares(kManyRanks);
   for (std::int64_t slice = 0; slice < kSlices; ++slice)
     for (std::int64_t kind = 0; kind < kKinds; ++kind) {
-      std::vector<Piece> row;
+      std::vector<TensorPiece> row;
       for (int i = 0; i < 300; ++i)
         row.push_back(box(numbered("kind", kind) + numbered("/", i), {1000 + i, 4096},
                           {0, slice * 512}, {1000 + i, 512}));
@@ -119,10 +120,10 @@ TEST_CASE("layers that are all cut alike over 4,096 ranks take one entry a rank"
   constexpr std::int64_t kLayers = 16;
   Shares shares(kManyRanks);
   for (std::int64_t layer = 0; layer < kLayers; ++layer) {
-    std::vector<Piece> row;
+    std::vector<TensorPiece> row;
     for (int i = 0; i < 12; ++i)
-      row.push_back(Piece::whole(numbered("layers.", layer) + numbered(".", i), Dtype::f32,
-                                 {1000 + 500 * i, 64}));
+      row.push_back(TensorPiece::whole(numbered("layers.", layer) + numbered(".", i),
+                                       TensorDtype::f32, {1000 + 500 * i, 64}));
     cut_row(row, 0, kManyRanks, shares);
   }
   CHECK(manifest_of(shares).state.segments().size() >= kLayers * kManyRanks);
@@ -139,7 +140,7 @@ TEST_CASE("segments of any lengths come back as they were", "[checkpoint]") {
     const int tensors = draw(3, 12), ranks = draw(2, 4);
     Shares shares(static_cast<std::size_t>(ranks));
     for (int i = 0; i < tensors; ++i) {
-      const auto tensor = Piece::whole(numbered("t", i), Dtype::f32, {draw(1, 6)});
+      const auto tensor = TensorPiece::whole(numbered("t", i), TensorDtype::f32, {draw(1, 6)});
       for (std::int64_t at = 0, end = 0; at < tensor.end; at = end) {
         end = std::min<std::int64_t>(tensor.end, at + draw(1, 3));
         shares[static_cast<std::size_t>(draw(0, ranks - 1))].push_back(range(tensor, at, end));
@@ -160,7 +161,7 @@ TEST_CASE("boxes cover a tensor once, or it is told", "[checkpoint]") {
   CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(1, 0, 2, 3)}), ContainsSubstring("overlap"));
   CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(2, 0, 1, 2)}),
              ContainsSubstring("only 8 of its 9 elements"));
-  std::vector<Piece> slices;
+  std::vector<TensorPiece> slices;
   for (std::int64_t i = 0; i < 20000; ++i) slices.push_back(box("w", {2, 20000}, {0, i}, {2, 1}));
   CHECK(boxes_refused(slices) == "");
   slices[700].offsets[1] = 2;

@@ -18,9 +18,9 @@ constexpr std::int64_t kElements = 60'000;
 constexpr int kRanks = 2;
 
 // A rank's half of a tensor with the step in every element.
-Saved half(std::int64_t step, int rank) {
-  auto piece = range(Piece::whole("w", Dtype::f32, {kElements}), rank * kElements / kRanks,
-                     (rank + 1) * kElements / kRanks);
+SavedState half(std::int64_t step, int rank) {
+  auto piece = range(TensorPiece::whole("w", TensorDtype::f32, {kElements}),
+                     rank * kElements / kRanks, (rank + 1) * kElements / kRanks);
   const std::vector<float> values(kElements / kRanks, static_cast<float>(step));
   return {{{piece, bytes(values)}}};
 }
@@ -68,8 +68,8 @@ struct Mounted {
   bool done;
 };
 
-bool holds_its_step(const checkpoint::Reader& reader) {
-  const auto all = read(reader, Piece::whole("w", Dtype::f32, {kElements}));
+bool holds_its_step(const checkpoint::CheckpointReader& reader) {
+  const auto all = read(reader, TensorPiece::whole("w", TensorDtype::f32, {kElements}));
   return all == std::vector<float>(static_cast<std::size_t>(kElements),
                                    static_cast<float>(reader.facts().step));
 }
@@ -77,12 +77,13 @@ bool holds_its_step(const checkpoint::Reader& reader) {
 }  // namespace
 
 TEST_CASE("ranks that write at the same time make one checkpoint", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   std::vector<pid_t> children;
   for (int rank = 0; rank < 4; ++rank)
     children.push_back(in_process([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20 * ((rank + 2) % 4)));
-      auto piece = range(Piece::whole("w", Dtype::f32, {40, 10}), rank * 100, rank * 100 + 100);
+      auto piece =
+          range(TensorPiece::whole("w", TensorDtype::f32, {40, 10}), rank * 100, rank * 100 + 100);
       return checkpoint::write(place.root(), at_step(1, 4), {{saved(piece)}}, options_of(rank, "a"))
                  ? 0
                  : 1;
@@ -90,13 +91,13 @@ TEST_CASE("ranks that write at the same time make one checkpoint", "[checkpoint]
   for (const auto child : children) CHECK(exit_of(child) == 0);
   const auto latest = checkpoint::open_latest(place.root());
   REQUIRE(latest.reader);
-  const auto whole = Piece::whole("w", Dtype::f32, {40, 10});
+  const auto whole = TensorPiece::whole("w", TensorDtype::f32, {40, 10});
   CHECK(read(*latest.reader, whole) == counted(whole, 0));
   CHECK(std::distance(fs::directory_iterator(latest.path), {}) == 5);  // and no rank-k.json
 }
 
 TEST_CASE("kill -9 at any moment leaves every complete checkpoint sound", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   std::mt19937 random(11);
   std::int64_t complete = 0;
   for (int round = 0; round < 30; ++round) {
@@ -134,7 +135,7 @@ TEST_CASE("kill -9 at any moment leaves every complete checkpoint sound", "[chec
 }
 
 TEST_CASE("a rank that cannot write tells rank 0, which leaves nothing behind", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_all(place.root(), at_step(1), {half(1, 0), half(1, 1)}));
   const auto child = in_process([&] {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -156,7 +157,7 @@ TEST_CASE("a rank that cannot write tells rank 0, which leaves nothing behind", 
 
 TEST_CASE("a full disk fails the new checkpoint and leaves the older one as it was",
           "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const Mounted disk(place.root());
   if (!disk.done) SKIP("this user may not mount");
   const auto small = simple(1, 100'000);  // 400 kB

@@ -43,7 +43,7 @@ extern "C" int fsync(int file) {
 
 TEST_CASE("all of a checkpoint is on the disk before it has its name, then the name",
           "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   all_synced.clear();
   REQUIRE(write_all(place.root(), at_step(1), {simple(1), {}}));
   const auto made = place.root() / "step-00000001";

@@ -4,12 +4,12 @@
 
 using namespace made;
 using checkpoint::WriteOptions;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 namespace {
 
-Names names_in(const fs::path& folder) {
-  Names names;
+NameSet names_in(const fs::path& folder) {
+  NameSet names;
   for (const auto& entry : fs::directory_iterator(folder))
     names.insert(entry.path().filename().string());
   return names;
@@ -36,40 +36,40 @@ WriteOptions as_rank(int rank, const std::string& attempt, double wait_seconds =
 }  // namespace
 
 TEST_CASE("the last ones are kept, older ones are removed", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   for (std::int64_t step = 10; step <= 50; step += 10) REQUIRE(write(place.root(), step));
-  CHECK(names_in(place.root()) == Names{"step-00000040", "step-00000050"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000040", "step-00000050"});
   REQUIRE(write(place.root(), 60, keeping(0)));
   REQUIRE(write(place.root(), 70, keeping(0)));
   CHECK(names_in(place.root()).size() == 4);
   REQUIRE(write(place.root(), 80, keeping(1)));
-  CHECK(names_in(place.root()) == Names{"step-00000080"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000080"});
   CHECK(checkpoint::list(place.root()) == std::vector{place.root() / "step-00000080"});
 }
 
 TEST_CASE("a corrupt newer one never makes a sound one go", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place.root(), 50, keeping(1)));
   place.file("step-00000060/checkpoint.json", "torn");
   REQUIRE(write(place.root(), 55, keeping(1)));  // resumed from 50
   CHECK(checkpoint::open_latest(place.root()).path == place.root() / "step-00000055");
   REQUIRE(write(place.root(), 60, keeping(1)));  // replaces the corrupt one
-  CHECK(names_in(place.root()) == Names{"step-00000060"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000060"});
   CHECK(checkpoint::open_latest(place.root()).skipped.empty());
 }
 
 TEST_CASE("a broken older one is not counted among those to keep", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place.root(), 10));
   place.file("step-00000020/checkpoint.json", "torn");
   REQUIRE(write(place.root(), 30));
-  CHECK(names_in(place.root()) == Names{"step-00000010", "step-00000020", "step-00000030"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000010", "step-00000020", "step-00000030"});
   REQUIRE(write(place.root(), 40));
-  CHECK(names_in(place.root()) == Names{"step-00000030", "step-00000040"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000030", "step-00000040"});
 }
 
 TEST_CASE("a folder that cannot be listed is not one without checkpoints", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   CHECK(checkpoint::open_latest(place.root() / "missing").skipped.empty());
   place.file("checkpoints", "a file");
   const auto latest = checkpoint::open_latest(place.root() / "checkpoints");
@@ -78,26 +78,26 @@ TEST_CASE("a folder that cannot be listed is not one without checkpoints", "[che
 }
 
 TEST_CASE("a step that exists already is replaced", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place.root(), 5));
   REQUIRE(checkpoint::write(place.root(), at_step(5), simple(7), {}));
   const auto latest = checkpoint::open_latest(place.root());
-  CHECK(read(*latest.reader, Piece::whole("weights/w", Dtype::f32, {100}))[0] == 7);
-  CHECK(names_in(place.root()) == Names{"step-00000005"});
+  CHECK(read(*latest.reader, TensorPiece::whole("weights/w", TensorDtype::f32, {100}))[0] == 7);
+  CHECK(names_in(place.root()) == NameSet{"step-00000005"});
 }
 
 TEST_CASE("killed between the old one's leaving and the new one's coming, the old one counts",
           "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write(place.root(), 5, keeping(1)));
   fs::rename(place.root() / "step-00000005", place.root() / "step-00000005.replaced");
   CHECK(checkpoint::open_latest(place.root()).path == place.root() / "step-00000005.replaced");
   REQUIRE(write(place.root(), 5, keeping(1)));
-  CHECK(names_in(place.root()) == Names{"step-00000005"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000005"});
 }
 
 TEST_CASE("what killed runs left behind goes with the next write", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   place.file("step-00000005.writing/rank-0.safetensors.tmp", "half");
   place.file("step-00000009.old.writing/rank-1.json", "half");
   place.file("step-00000002.removing/rank-0.safetensors", "half");
@@ -105,11 +105,11 @@ TEST_CASE("what killed runs left behind goes with the next write", "[checkpoint]
   place.file("notes/step-1", "not ours");
   CHECK(checkpoint::list(place.root()).empty());
   REQUIRE(write(place.root(), 5));
-  CHECK(names_in(place.root()) == Names{"step-00000005", "step-00000007.txt", "notes"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000005", "step-00000007.txt", "notes"});
 }
 
 TEST_CASE("a rank that is ahead keeps what it writes", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(checkpoint::write(place.root(), at_step(1, 2), {}, as_rank(1, "a")));
   REQUIRE(checkpoint::write(place.root(), at_step(2, 2), {}, as_rank(1, "a")));
   REQUIRE(checkpoint::write(place.root(), at_step(1, 2), simple(1), as_rank(0, "a")));
@@ -118,7 +118,7 @@ TEST_CASE("a rank that is ahead keeps what it writes", "[checkpoint]") {
 }
 
 TEST_CASE("the share of a killed try is never taken for this one's", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(checkpoint::write(place.root(), at_step(1, 2), {}, as_rank(1, "old")));
   const auto note = *read_file(place.root() / "step-00000001.old.writing/rank-1.json");
   for (const bool planted : {false, true}) {
@@ -132,7 +132,7 @@ TEST_CASE("the share of a killed try is never taken for this one's", "[checkpoin
 
 TEST_CASE("a rank's file of another size than it told makes no checkpoint", "[checkpoint]") {
   const int bytes = GENERATE(-1, 1);
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_all(place.root(), at_step(1), {simple(1), {}}));
   REQUIRE(checkpoint::write(place.root(), at_step(2, 2), {}, as_rank(1, "b")));
   const auto shard = place.root() / "step-00000002.b.writing/rank-1.safetensors";
@@ -142,17 +142,17 @@ TEST_CASE("a rank's file of another size than it told makes no checkpoint", "[ch
   const auto status = checkpoint::write(place.root(), at_step(2, 2), simple(2), options);
   REQUIRE_FALSE(status);
   CHECK_THAT(text(status.error()), ContainsSubstring("cannot be read back"));
-  CHECK(names_in(place.root()) == Names{"step-00000001"});
+  CHECK(names_in(place.root()) == NameSet{"step-00000001"});
 }
 
 TEST_CASE("several ranks without a name for their attempt are refused", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto status = checkpoint::write(place.root(), at_step(1, 2), simple(1), as_rank(0, ""));
   CHECK_THAT(text(status.error()), ContainsSubstring("the attempt is not named"));
 }
 
 TEST_CASE("waiting for a rank can be given up", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   auto options = as_rank(0, "a", 60);
   int asked = 0;
   options.give_up = [&] { return ++asked == 3; };
@@ -163,8 +163,8 @@ TEST_CASE("waiting for a rank can be given up", "[checkpoint]") {
 
 TEST_CASE("bytes that do not fit their piece are refused before anything is written",
           "[checkpoint]") {
-  const Place place;
-  Saved saved = simple(1);
+  const TestFolder place;
+  SavedState saved = simple(1);
   saved.pieces[0].data.pop_back();
   const auto status = checkpoint::write(place.root() / "new", at_step(1), saved, {});
   CHECK_THAT(text(status.error()), ContainsSubstring("weights/w: has other bytes"));
@@ -172,7 +172,7 @@ TEST_CASE("bytes that do not fit their piece are refused before anything is writ
 }
 
 TEST_CASE("a checkpoint is found by its own, its folder's and its run's name", "[checkpoint]") {
-  const Place place;
+  const TestFolder place;
   const auto folder = place.root() / "checkpoints";
   REQUIRE(write(folder, 1));
   REQUIRE(write(folder, 2));

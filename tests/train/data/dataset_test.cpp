@@ -23,7 +23,7 @@ Documents counting(const std::vector<std::size_t>& sizes) {
   return out;
 }
 
-std::string error_of(const Options& options) {
+std::string error_of(const DatasetOptions& options) {
   const auto data = open_dataset(options);
   return data ? "opened" : text(data.error());
 }
@@ -31,8 +31,8 @@ std::string error_of(const Options& options) {
 }  // namespace
 
 TEST_CASE("samples are those that Megatron draws", "[data]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), counting({5, 0, 3, 7, 1, 4, 6}), Dtype::u16));
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), counting({5, 0, 3, 7, 1, 4, 6}), TokenDtype::u16));
   const auto data = open_dataset(
       {.prefix = folder.prefix(), .split = "1", .seq = 4, .vocab = 26, .seed = 42, .samples = 8});
   REQUIRE(data);
@@ -49,9 +49,9 @@ TEST_CASE("samples are those that Megatron draws", "[data]") {
 }
 
 TEST_CASE("splits share no token", "[data]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), counting(std::vector<std::size_t>(10, 20)), Dtype::i32));
-  Options options{.prefix = folder.prefix(), .split = "8,1,1", .seq = 4, .vocab = 200};
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), counting(std::vector<std::size_t>(10, 20)), TokenDtype::i32));
+  DatasetOptions options{.prefix = folder.prefix(), .split = "8,1,1", .seq = 4, .vocab = 200};
   const auto range = [&](Split which) {
     options.which = which;
     const auto data = open_dataset(options);
@@ -72,8 +72,8 @@ TEST_CASE("splits share no token", "[data]") {
 }
 
 TEST_CASE("a vocabulary that is too small is found when the data is opened", "[data]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), counting({26}), Dtype::u16));
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), counting({26}), TokenDtype::u16));
   const auto message = error_of({.prefix = folder.prefix(), .split = "1", .seq = 4, .vocab = 20});
   CHECK(has(message, "text.bin: sample"));
   CHECK(has(message, "holds token 2"));
@@ -81,11 +81,11 @@ TEST_CASE("a vocabulary that is too small is found when the data is opened", "[d
 }
 
 TEST_CASE("a token beyond the vocabulary that no look found is an error when read", "[data]") {
-  const Folder folder;
+  const DataFolder folder;
   auto documents = counting(std::vector<std::size_t>(100, 10));
   for (auto& document : documents) document.assign(10, 1);
   documents[57][3] = -4;
-  REQUIRE(write(folder.prefix(), documents, Dtype::i32));
+  REQUIRE(write(folder.prefix(), documents, TokenDtype::i32));
   int threw = 0, opened = 0;
   for (std::int64_t seed = 0; seed < 20; ++seed) {
     const auto data =
@@ -106,9 +106,9 @@ TEST_CASE("a token beyond the vocabulary that no look found is an error when rea
 }
 
 TEST_CASE("data that cannot be used says why", "[data]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), counting({3, 4}), Dtype::u16));
-  const Options good{.prefix = folder.prefix(), .split = "1", .seq = 4, .vocab = 26};
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), counting({3, 4}), TokenDtype::u16));
+  const DatasetOptions good{.prefix = folder.prefix(), .split = "1", .seq = 4, .vocab = 26};
   CHECK(error_of(good) == "opened");
   auto options = good;
   options.which = Split::valid;
@@ -136,8 +136,8 @@ TEST_CASE("data that cannot be used says why", "[data]") {
 }
 
 TEST_CASE("several threads read at once", "[data]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), counting(std::vector<std::size_t>(50, 37)), Dtype::u16));
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), counting(std::vector<std::size_t>(50, 37)), TokenDtype::u16));
   const auto data =
       open_dataset({.prefix = folder.prefix(), .split = "1", .seq = 8, .vocab = 2000});
   REQUIRE(data);

@@ -13,13 +13,13 @@
 
 namespace orch::data {
 
-struct Folder : Place {
+struct DataFolder : TestFolder {
   std::string prefix() const { return (root() / "text").string(); }
 };
 
 using Documents = std::vector<std::vector<std::int32_t>>;
 
-inline Status write(const std::string& prefix, const Documents& documents, Dtype dtype,
+inline Status write(const std::string& prefix, const Documents& documents, TokenDtype dtype,
                     bool replace = false) {
   auto writer = IndexedWriter::create(prefix, dtype, replace);
   if (!writer) return writer.error();

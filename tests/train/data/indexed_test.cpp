@@ -48,7 +48,7 @@ std::string with(std::string bytes, std::size_t at, T value) {
   return bytes;
 }
 
-std::string error_of(const Folder& folder, const std::string& index,
+std::string error_of(const DataFolder& folder, const std::string& index,
                      const std::string& tokens = from_hex(kTokens)) {
   put_bytes(folder.prefix() + ".idx", index);
   put_bytes(folder.prefix() + ".bin", tokens);
@@ -56,22 +56,22 @@ std::string error_of(const Folder& folder, const std::string& index,
   return file ? "opened" : text(file.error());
 }
 
-int files_in(const Folder& folder) {
+int files_in(const DataFolder& folder) {
   return static_cast<int>(std::distance(fs::directory_iterator(folder.root()), {}));
 }
 
 }  // namespace
 
 TEST_CASE("both files are to the byte those that the format describes", "[data][indexed]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), kDocuments, Dtype::u16));
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), kDocuments, TokenDtype::u16));
   CHECK(bytes_in(folder.prefix() + ".bin") == from_hex(kTokens));
   CHECK(bytes_in(folder.prefix() + ".idx") == from_hex(kIndex));
   CHECK(files_in(folder) == 2);
 }
 
 TEST_CASE("files of another program are read", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   put_bytes(folder.prefix() + ".idx", from_hex(kIndex));
   put_bytes(folder.prefix() + ".bin", from_hex(kTokens));
   const auto file = IndexedFile::open(folder.prefix());
@@ -88,7 +88,7 @@ TEST_CASE("files of another program are read", "[data][indexed]") {
 }
 
 TEST_CASE("every type of whole numbers is read", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   const auto read_one = [&](int code, const std::string& token) {
     const auto head = with(from_hex(kIndex).substr(0, 34), 17, static_cast<char>(code));
     const auto index = with(with(head, 18, std::int64_t{1}), 26, std::int64_t{2}) +
@@ -107,12 +107,12 @@ TEST_CASE("every type of whole numbers is read", "[data][indexed]") {
 }
 
 TEST_CASE("the type is Megatron's choice for a vocabulary", "[data][indexed]") {
-  CHECK(dtype_for(65499) == Dtype::u16);
-  CHECK(dtype_for(65500) == Dtype::i32);
+  CHECK(dtype_for(65499) == TokenDtype::u16);
+  CHECK(dtype_for(65500) == TokenDtype::i32);
 }
 
 TEST_CASE("what is wrong with a file is said", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   const auto good = from_hex(kIndex);
   CHECK(error_of(folder, good) == "opened");
   CHECK(has(error_of(folder, ""), "is not an index of Megatron-LM"));
@@ -138,7 +138,7 @@ TEST_CASE("what is wrong with a file is said", "[data][indexed]") {
 }
 
 TEST_CASE("no damage to an index leads outside the files", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   const auto good = from_hex(kIndex);
   std::mt19937 random(3);
   int opened = 0;
@@ -159,10 +159,10 @@ TEST_CASE("no damage to an index leads outside the files", "[data][indexed]") {
 
 TEST_CASE("a writer that is given up leaves nothing, and the old one as it was",
           "[data][indexed]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), {{1}}, Dtype::u16));
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), {{1}}, TokenDtype::u16));
   {
-    auto writer = IndexedWriter::create(folder.prefix(), Dtype::u16, true);
+    auto writer = IndexedWriter::create(folder.prefix(), TokenDtype::u16, true);
     REQUIRE(writer);
     REQUIRE(writer->add(std::vector<std::int32_t>(3'000'000, 2)));
     REQUIRE(writer->end_document());
@@ -172,43 +172,43 @@ TEST_CASE("a writer that is given up leaves nothing, and the old one as it was",
 }
 
 TEST_CASE("what is there is replaced only if asked to", "[data][indexed]") {
-  const Folder folder;
-  REQUIRE(write(folder.prefix(), {{1}}, Dtype::u16));
-  const auto refused = write(folder.prefix(), {{1, 2}}, Dtype::u16);
+  const DataFolder folder;
+  REQUIRE(write(folder.prefix(), {{1}}, TokenDtype::u16));
+  const auto refused = write(folder.prefix(), {{1, 2}}, TokenDtype::u16);
   REQUIRE_FALSE(refused);
   CHECK(has(text(refused.error()), "exists already"));
   CHECK(IndexedFile::open(folder.prefix())->tokens() == 1);
-  REQUIRE(write(folder.prefix(), {{1, 2}}, Dtype::u16, true));
+  REQUIRE(write(folder.prefix(), {{1, 2}}, TokenDtype::u16, true));
   CHECK(IndexedFile::open(folder.prefix())->tokens() == 2);
   fs::remove(folder.prefix() + ".idx");  // as after a kill between the two
-  CHECK_FALSE(write(folder.prefix(), {{1}}, Dtype::u16));
+  CHECK_FALSE(write(folder.prefix(), {{1}}, TokenDtype::u16));
 }
 
 TEST_CASE("two writers of one place do not meet", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   {
-    const auto first = IndexedWriter::create(folder.prefix(), Dtype::u16);
+    const auto first = IndexedWriter::create(folder.prefix(), TokenDtype::u16);
     REQUIRE(first);
-    const auto second = IndexedWriter::create(folder.prefix(), Dtype::u16);
+    const auto second = IndexedWriter::create(folder.prefix(), TokenDtype::u16);
     REQUIRE_FALSE(second);
     CHECK(has(text(second.error()), "another program is writing to it"));
   }
   put_bytes(folder.prefix() + ".bin.tmp", "left by a kill");
   put_bytes(folder.prefix() + ".idx.tmp", "left by a kill");
-  REQUIRE(write(folder.prefix(), {{1}}, Dtype::i32));
+  REQUIRE(write(folder.prefix(), {{1}}, TokenDtype::i32));
   CHECK(files_in(folder) == 2);
   CHECK(bytes_in(folder.prefix() + ".bin").size() == 4);
 }
 
 TEST_CASE("a file that may not grow is an error, and nothing is left", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit low{1 << 20, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &low);
   const auto status =
-      write(folder.prefix(), Documents(4, std::vector<std::int32_t>(500'000, 1)), Dtype::u16);
+      write(folder.prefix(), Documents(4, std::vector<std::int32_t>(500'000, 1)), TokenDtype::u16);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   REQUIRE_FALSE(status);
@@ -217,11 +217,11 @@ TEST_CASE("a file that may not grow is an error, and nothing is left", "[data][i
 }
 
 TEST_CASE("many documents and many tokens keep their places", "[data][indexed]") {
-  const Folder folder;
+  const DataFolder folder;
   Documents documents;
   for (std::int32_t i = 0; i < 70'000; ++i)  // more than one block of sizes
     documents.push_back(std::vector<std::int32_t>(static_cast<std::size_t>(i % 7), i));
-  REQUIRE(write(folder.prefix(), documents, Dtype::i32));
+  REQUIRE(write(folder.prefix(), documents, TokenDtype::i32));
   const auto file = IndexedFile::open(folder.prefix());
   REQUIRE(file);
   CHECK(file->documents() == 70'000);

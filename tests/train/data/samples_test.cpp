@@ -18,7 +18,7 @@ std::uint32_t crc(std::span<const std::uint32_t> values) {
   return ~crc;
 }
 
-std::vector<std::uint32_t> flat(const std::vector<Order::Start>& starts) {
+std::vector<std::uint32_t> flat(const std::vector<SampleOrder::Start>& starts) {
   std::vector<std::uint32_t> out;
   for (const auto& start : starts) {
     out.push_back(start.place);
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> flat(const std::vector<Order::Start>& starts) {
   return out;
 }
 
-std::vector<Range> split(const char* text, std::int64_t documents) {
+std::vector<SampleRange> split(const char* text, std::int64_t documents) {
   const auto ranges = split_documents(text, documents);
   REQUIRE(ranges);
   return *ranges;
@@ -35,41 +35,41 @@ std::vector<Range> split(const char* text, std::int64_t documents) {
 
 const std::vector<std::int32_t> kSizes{5, 3, 7, 1, 4, 6};
 
-using Numbers = std::vector<std::uint32_t>;
-using Starts = std::vector<Order::Start>;
+using SampleNumbers = std::vector<std::uint32_t>;
+using Starts = std::vector<SampleOrder::Start>;
 
 }  // namespace
 
 TEST_CASE("numbers are shuffled as numpy's RandomState does", "[data][samples]") {
   NumpyShuffle shuffle(1234);
-  Numbers ten(10);
+  SampleNumbers ten(10);
   std::iota(ten.begin(), ten.end(), 0);
   shuffle(ten);
   // python3 -c 'import numpy as np; a = np.arange(10); np.random.RandomState(1234).shuffle(a);
   // print(a)'
-  CHECK(ten == Numbers{7, 2, 9, 1, 0, 8, 4, 5, 6, 3});
+  CHECK(ten == SampleNumbers{7, 2, 9, 1, 0, 8, 4, 5, 6, 3});
 }
 
 TEST_CASE("a long shuffle leaves the stream where numpy leaves it", "[data][samples]") {
   NumpyShuffle shuffle(4294967295);
-  Numbers large(100000), small(5);
+  SampleNumbers large(100000), small(5);
   std::iota(large.begin(), large.end(), 0);
   std::iota(small.begin(), small.end(), 0);
   shuffle(large);
   shuffle(small);
   CHECK(crc(large) == 2432269818);
-  CHECK(small == Numbers{2, 0, 3, 4, 1});
+  CHECK(small == SampleNumbers{2, 0, 3, 4, 1});
 }
 
 TEST_CASE("documents are split as Megatron splits them", "[data][samples]") {
-  CHECK(split("969,30,1", 1000) == std::vector<Range>{{0, 969}, {969, 999}, {999, 1000}});
-  CHECK(split("969,30,1", 100) == std::vector<Range>{{0, 97}, {97, 100}, {100, 100}});
-  CHECK(split("969,30,1", 500) == std::vector<Range>{{0, 484}, {484, 500}, {500, 500}});
+  CHECK(split("969,30,1", 1000) == std::vector<SampleRange>{{0, 969}, {969, 999}, {999, 1000}});
+  CHECK(split("969,30,1", 100) == std::vector<SampleRange>{{0, 97}, {97, 100}, {100, 100}});
+  CHECK(split("969,30,1", 500) == std::vector<SampleRange>{{0, 484}, {484, 500}, {500, 500}});
   // Half to even: 2.5 is 2, 1.5 is 2.
-  CHECK(split("1,1", 5) == std::vector<Range>{{0, 2}, {2, 5}, {5, 5}});
-  CHECK(split("1,1", 3) == std::vector<Range>{{0, 2}, {2, 3}, {3, 3}});
-  CHECK(split(" 0.9, 0.05,0.05", 10) == std::vector<Range>{{0, 9}, {9, 10}, {10, 10}});
-  CHECK(split("100", 9) == std::vector<Range>{{0, 9}, {9, 9}, {9, 9}});
+  CHECK(split("1,1", 5) == std::vector<SampleRange>{{0, 2}, {2, 5}, {5, 5}});
+  CHECK(split("1,1", 3) == std::vector<SampleRange>{{0, 2}, {2, 3}, {3, 3}});
+  CHECK(split(" 0.9, 0.05,0.05", 10) == std::vector<SampleRange>{{0, 9}, {9, 10}, {10, 10}});
+  CHECK(split("100", 9) == std::vector<SampleRange>{{0, 9}, {9, 9}, {9, 9}});
 }
 
 TEST_CASE("a split that is none is an error", "[data][samples]") {
@@ -80,21 +80,21 @@ TEST_CASE("a split that is none is an error", "[data][samples]") {
 TEST_CASE("one epoch is in Megatron's order", "[data][samples]") {
   const auto order = make_order(kSizes, 0, {.seq = 4, .seed = 1234, .samples = 0});
   REQUIRE(order);
-  CHECK(order->documents == Numbers{2, 1, 5, 0, 4, 3});
+  CHECK(order->documents == SampleNumbers{2, 1, 5, 0, 4, 3});
   CHECK(order->starts == Starts{{0, 0}, {0, 4}, {1, 1}, {2, 2}, {3, 0}, {3, 4}, {4, 3}});
-  CHECK(order->shuffle == Numbers{0, 4, 3, 2, 5, 1});
+  CHECK(order->shuffle == SampleNumbers{0, 4, 3, 2, 5, 1});
 }
 
 TEST_CASE("a last epoch of which little is needed is apart", "[data][samples]") {
   const auto order = make_order(kSizes, 10, {.seq = 4, .seed = 7, .samples = 14});
   REQUIRE(order);
   CHECK(order->documents ==
-        Numbers{11, 14, 12, 15, 10, 11, 15, 12, 13, 10, 13, 14, 11, 14, 15, 13, 10, 12});
+        SampleNumbers{11, 14, 12, 15, 10, 11, 15, 12, 13, 10, 13, 14, 11, 14, 15, 13, 10, 12});
   CHECK(order->starts == Starts{{0, 0},  {1, 1},  {2, 1},  {2, 5},  {3, 2},  {4, 0},  {4, 4},
                                 {6, 0},  {6, 4},  {7, 2},  {7, 6},  {9, 2},  {11, 0}, {12, 0},
                                 {13, 1}, {14, 1}, {14, 5}, {16, 2}, {17, 1}, {17, 5}});
   CHECK(order->shuffle ==
-        Numbers{8, 5, 1, 9, 4, 3, 6, 2, 10, 11, 7, 0, 14, 16, 13, 15, 18, 17, 12});
+        SampleNumbers{8, 5, 1, 9, 4, 3, 6, 2, 10, 11, 7, 0, 14, 16, 13, 15, 18, 17, 12});
 }
 
 TEST_CASE("many documents, empty ones among them, are in Megatron's order", "[data][samples]") {

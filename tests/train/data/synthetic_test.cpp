@@ -8,7 +8,7 @@ using namespace orch::data;
 
 namespace {
 
-std::unique_ptr<Dataset> open(const Options& options) {
+std::unique_ptr<Dataset> open(const DatasetOptions& options) {
   auto data = open_dataset(options);
   REQUIRE(data);
   return std::move(*data);
@@ -67,7 +67,7 @@ TEST_CASE("the entropy is that of the counted pairs", "[data][synthetic]") {
 }
 
 TEST_CASE("synthetic samples depend on seed, split and number alone", "[data][synthetic]") {
-  const Options options{.seq = 32, .vocab = 1000, .seed = 5, .samples = 10};
+  const DatasetOptions options{.seq = 32, .vocab = 1000, .seed = 5, .samples = 10};
   auto other_seed = options, other_split = options, more = options;
   other_seed.seed = 6;
   other_split.which = Split::valid;

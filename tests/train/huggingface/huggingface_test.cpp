@@ -14,32 +14,32 @@ namespace {
 constexpr std::int64_t kHidden = 6, kHeads = 2, kHeadDim = 3, kVocab = 5, kSeq = 4;
 
 // Two layers, written by hand.
-std::vector<Named> parameters(const std::string& family) {
-  std::vector<Named> all{{"word_embedding.weight", {kVocab, kHidden}}};
+std::vector<NamedShape> parameters(const std::string& family) {
+  std::vector<NamedShape> all{{"word_embedding.weight", {kVocab, kHidden}}};
   if (family == "gpt") all.push_back({"position_embedding.weight", {kSeq, kHidden}});
   if (family == "bloom")
     for (const auto* name : {"embedding_norm.weight", "embedding_norm.bias"})
       all.push_back({name, {kHidden}});
   for (const std::string layer : {"layers.0.", "layers.1."})
-    for (const auto& [name, shape] : std::vector<Named>{{"norm1.weight", {6}},
-                                                        {"norm1.bias", {6}},
-                                                        {"attention.qkv.weight", {18, 6}},
-                                                        {"attention.qkv.bias", {18}},
-                                                        {"attention.out.weight", {6, 6}},
-                                                        {"attention.out.bias", {6}},
-                                                        {"norm2.weight", {6}},
-                                                        {"norm2.bias", {6}},
-                                                        {"mlp.up.weight", {24, 6}},
-                                                        {"mlp.up.bias", {24}},
-                                                        {"mlp.down.weight", {6, 24}},
-                                                        {"mlp.down.bias", {6}}})
+    for (const auto& [name, shape] : std::vector<NamedShape>{{"norm1.weight", {6}},
+                                                             {"norm1.bias", {6}},
+                                                             {"attention.qkv.weight", {18, 6}},
+                                                             {"attention.qkv.bias", {18}},
+                                                             {"attention.out.weight", {6, 6}},
+                                                             {"attention.out.bias", {6}},
+                                                             {"norm2.weight", {6}},
+                                                             {"norm2.bias", {6}},
+                                                             {"mlp.up.weight", {24, 6}},
+                                                             {"mlp.up.bias", {24}},
+                                                             {"mlp.down.weight", {6, 24}},
+                                                             {"mlp.down.bias", {6}}})
       all.push_back({layer + name, shape});
   all.push_back({"final_norm.weight", {kHidden}});
   all.push_back({"final_norm.bias", {kHidden}});
   return all;
 }
 
-Facts facts_of(const std::string& family) {
+CheckpointFacts facts_of(const std::string& family) {
   auto facts = at_step(50);
   facts.texts["model"] =
       "{\"family\":\"" + family + R"(","layers":2,"hidden":6,"heads":2,"vocab":5,"seq":4})";
@@ -47,13 +47,15 @@ Facts facts_of(const std::string& family) {
 }
 
 // Each element of each parameter is different: the parameter's index times 1000 plus the element's.
-fs::path written(const Place& place, const std::string& family, float base = 0) {
-  Saved weights;
+fs::path written(const TestFolder& place, const std::string& family, float base = 0) {
+  SavedState weights;
   for (const auto& [name, shape] : parameters(family)) {
-    weights.pieces.push_back(saved(Piece::whole("weights/" + name, Dtype::f32, shape), base));
+    weights.pieces.push_back(
+        saved(TensorPiece::whole("weights/" + name, TensorDtype::f32, shape), base));
     base += 1000;
   }
-  Saved other{{saved(Piece::whole("exp_avg/word_embedding.weight", Dtype::f32, {30}))}};
+  SavedState other{
+      {saved(TensorPiece::whole("exp_avg/word_embedding.weight", TensorDtype::f32, {30}))}};
   REQUIRE(write_all(place.root() / "run/checkpoints", facts_of(family), {weights, other}));
   return place.root() / "run";
 }
@@ -73,21 +75,21 @@ void replace(const fs::path& file, const std::string& from, const std::string& t
 }  // namespace
 
 TEST_CASE("numbers that f16 does not have are no infinities, but an error", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto reader = opened(written(place, "gpt", 1e6f));
   huggingface::ExportOptions options;
-  options.dtype = Dtype::f16;
+  options.dtype = TensorDtype::f16;
   const auto refused = huggingface::export_model(reader, place.root() / "out", options);
   REQUIRE_FALSE(refused);
   CHECK(text(refused.error()).find("f16 ends at 65504") != std::string::npos);
   CHECK_FALSE(fs::exists(place.root() / "out"));
-  options.dtype = Dtype::bf16;
+  options.dtype = TensorDtype::bf16;
   CHECK(huggingface::export_model(reader, place.root() / "out", options));
 }
 
 TEST_CASE("a model goes out and comes back equal to the bit", "[huggingface]") {
   for (const std::string family : {"gpt", "bloom"}) {
-    const Place place;
+    const TestFolder place;
     const auto before = opened(written(place, family));
     REQUIRE(export_model(before, place.root() / "out"));
     const auto imported = import_model(place.root() / "out", place.root() / "back");
@@ -104,7 +106,7 @@ TEST_CASE("a model goes out and comes back equal to the bit", "[huggingface]") {
 }
 
 TEST_CASE("c_attn has all q, all k, all v in its columns", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto reader = opened(written(place, "gpt"));
   REQUIRE(export_model(reader, place.root() / "out"));
   const auto file = place.root() / "out/model.safetensors";
@@ -125,7 +127,7 @@ TEST_CASE("c_attn has all q, all k, all v in its columns", "[huggingface]") {
 }
 
 TEST_CASE("GPT-2's matrices are transposed, BLOOM's are not", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto gpt = opened(written(place, "gpt"));
   REQUIRE(export_model(gpt, place.root() / "gpt"));
   const auto up = ours(gpt, {"layers.0.mlp.up.weight", {24, 6}});
@@ -134,7 +136,7 @@ TEST_CASE("GPT-2's matrices are transposed, BLOOM's are not", "[huggingface]") {
   for (std::size_t out = 0; out < 24; ++out)
     for (std::size_t in = 0; in < 6; ++in) CHECK(c_fc[in * 24 + out] == up[out * 6 + in]);
 
-  const Place other;
+  const TestFolder other;
   const auto bloom = opened(written(other, "bloom"));
   REQUIRE(export_model(bloom, other.root() / "bloom"));
   CHECK(theirs(other.root() / "bloom/model.safetensors",
@@ -144,9 +146,9 @@ TEST_CASE("GPT-2's matrices are transposed, BLOOM's are not", "[huggingface]") {
 
 TEST_CASE("a large model goes into several files, and comes back in several shares",
           "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto before = opened(written(place, "gpt"));
-  const auto exported = export_model(before, place.root() / "out", {Dtype::f32, 1000, ""});
+  const auto exported = export_model(before, place.root() / "out", {TensorDtype::f32, 1000, ""});
   REQUIRE(exported);
   CHECK(exported->files > 3);
   CHECK(fs::exists(place.root() / "out/model.safetensors.index.json"));
@@ -161,24 +163,24 @@ TEST_CASE("a large model goes into several files, and comes back in several shar
 }
 
 TEST_CASE("half the bytes in 16 bits, rounded", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto before = opened(written(place, "gpt"));
   const auto full = export_model(before, place.root() / "f32");
-  for (const auto dtype : {Dtype::bf16, Dtype::f16}) {
-    const auto out = place.root() / (dtype == Dtype::f16 ? "f16" : "bf16");
+  for (const auto dtype : {TensorDtype::bf16, TensorDtype::f16}) {
+    const auto out = place.root() / (dtype == TensorDtype::f16 ? "f16" : "bf16");
     const auto exported = export_model(before, out, {dtype, 5'000'000'000, ""});
     REQUIRE(exported);
     CHECK(exported->bytes * 2 == full->bytes);
     REQUIRE(import_model(out, out / "back"));
     const auto after = ours(opened(out / "back"), {"final_norm.weight", {6}});
     // 26,000 to 26,005: numbers of eight bits have steps of 128 there, those of eleven of 16.
-    const float rounded = dtype == Dtype::f16 ? 26'000 : 25'984;
+    const float rounded = dtype == TensorDtype::f16 ? 26'000 : 25'984;
     CHECK(after == std::vector<float>(6, rounded));
   }
 }
 
 TEST_CASE("a folder that is there stays as it is", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto reader = opened(written(place, "gpt"));
   place.file("full/notes.txt", "mine");
   const auto exported = export_model(reader, place.root() / "full");
@@ -191,21 +193,21 @@ TEST_CASE("a folder that is there stays as it is", "[huggingface]") {
 }
 
 TEST_CASE("a checkpoint of another model is refused, and nothing is left behind", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(write_all(place.root() / "a", at_step(1), {simple(1)}));
   CHECK_THAT(text(export_model(opened(place.root() / "a"), place.root() / "out").error()),
              ContainsSubstring("which model"));
   REQUIRE(write_all(place.root() / "b", facts_of("gpt"), {simple(1)}));
   CHECK_THAT(text(export_model(opened(place.root() / "b"), place.root() / "out").error()),
              ContainsSubstring("weights/w: does not exist"));
-  REQUIRE(write_all(place.root() / "c", facts_of("gpt"), {Saved{}}));
+  REQUIRE(write_all(place.root() / "c", facts_of("gpt"), {SavedState{}}));
   CHECK_THAT(text(export_model(opened(place.root() / "c"), place.root() / "out").error()),
              ContainsSubstring("weights/word_embedding.weight: not in this checkpoint"));
   CHECK(std::distance(fs::directory_iterator(place.root()), {}) == 3);
 }
 
 TEST_CASE("models that compute something else are not imported", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(export_model(opened(written(place, "gpt")), place.root() / "good"));
   const auto config = place.root() / "good/config.json";
   const auto good = *read_file(config);

@@ -22,15 +22,15 @@ plan::Model small() {
 }
 
 // Written by hand.
-std::vector<Named> parameters(const plan::Model& model) {
-  std::vector<Named> all{{"word_embedding.weight", {5, 8}}};
+std::vector<NamedShape> parameters(const plan::Model& model) {
+  std::vector<NamedShape> all{{"word_embedding.weight", {5, 8}}};
   for (const std::string layer : {"layers.0.", "layers.1."}) {
-    for (const auto& [name, shape] : std::vector<Named>{{"norm1.weight", {8}},
-                                                        {"attention.qkv.weight", {16, 8}},
-                                                        {"attention.out.weight", {8, 8}},
-                                                        {"norm2.weight", {8}},
-                                                        {"mlp.up.weight", {6, 8}},
-                                                        {"mlp.down.weight", {8, 3}}})
+    for (const auto& [name, shape] : std::vector<NamedShape>{{"norm1.weight", {8}},
+                                                             {"attention.qkv.weight", {16, 8}},
+                                                             {"attention.out.weight", {8, 8}},
+                                                             {"norm2.weight", {8}},
+                                                             {"mlp.up.weight", {6, 8}},
+                                                             {"mlp.down.weight", {8, 3}}})
       all.push_back({layer + name, shape});
     if (model.qkv_bias) all.push_back({layer + "attention.qkv.bias", {16}});
     if (model.qk_norm) all.push_back({layer + "attention.q_norm.weight", {2}});
@@ -42,13 +42,14 @@ std::vector<Named> parameters(const plan::Model& model) {
 }
 
 // Each element of each parameter is different.
-fs::path written(const Place& place, const plan::Model& model) {
+fs::path written(const TestFolder& place, const plan::Model& model) {
   auto facts = at_step(50);
   facts.texts["model"] = plan::model_json(model);
-  Saved weights;
+  SavedState weights;
   float base = 0;
   for (const auto& [name, shape] : parameters(model)) {
-    weights.pieces.push_back(saved(Piece::whole("weights/" + name, Dtype::f32, shape), base));
+    weights.pieces.push_back(
+        saved(TensorPiece::whole("weights/" + name, TensorDtype::f32, shape), base));
     base += 1000;
   }
   REQUIRE(write_all(place.root() / "run/checkpoints", facts, {weights}));
@@ -71,7 +72,7 @@ std::string type_of(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("a llama's groups become all q, all k, all v; its pairs gates and ups", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   const auto reader = opened(written(place, small()));
   const auto exported = export_model(reader, place.root() / "out");
   REQUIRE(exported);
@@ -94,7 +95,7 @@ TEST_CASE("each kind of llama goes out by its name and comes back equal", "[hugg
   const auto check = [](const plan::Model& model, const std::string& type,
                         const std::string& asked) {
     INFO(type);
-    const Place place;
+    const TestFolder place;
     const auto before = opened(written(place, model));
     huggingface::ExportOptions options;
     options.architecture = asked;
@@ -130,20 +131,20 @@ TEST_CASE("each kind of llama goes out by its name and comes back equal", "[hugg
 TEST_CASE("what transformers does not compute is not exported as if it did", "[huggingface]") {
   auto model = small();
   model.qk_norm = model.qkv_bias = true;
-  const Place place;
+  const TestFolder place;
   const auto both = export_model(opened(written(place, model)), place.root() / "out");
   REQUIRE_FALSE(both);
   CHECK_THAT(text(both.error()), ContainsSubstring("no model of transformers computes"));
   CHECK_FALSE(fs::exists(place.root() / "out"));
 
   // As for GPT-2, except under the roots of norms.
-  const Place near;
+  const TestFolder near;
   auto gpt = plan::sized("transformer", "", 2, 8, 4, 5, 4);
   gpt.bias = gpt.tied = true;
   gpt.norm_epsilon = 1e-6;
   CHECK_FALSE(export_model(opened(written(near, gpt)), near.root() / "out"));
 
-  const Place other;
+  const TestFolder other;
   huggingface::ExportOptions options;
   options.architecture = "mistrl";
   const auto typo = export_model(opened(written(other, small())), other.root() / "out", options);
@@ -152,7 +153,7 @@ TEST_CASE("what transformers does not compute is not exported as if it did", "[h
 }
 
 TEST_CASE("a config that asks for more than ours can do says what", "[huggingface]") {
-  const Place place;
+  const TestFolder place;
   REQUIRE(export_model(opened(written(place, small())), place.root() / "out"));
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     auto json = nlohmann::json::parse(*read_file(place.root() / "out/config.json"));

@@ -8,16 +8,18 @@
 
 namespace made {
 
-using Named = std::pair<std::string, std::vector<std::int64_t>>;
+using NamedShape = std::pair<std::string, std::vector<std::int64_t>>;
 
-inline checkpoint::Reader opened(const fs::path& place) {
+inline checkpoint::CheckpointReader opened(const fs::path& place) {
   auto latest = checkpoint::open_at(place);
   REQUIRE(latest.reader);
   return std::move(*latest.reader);
 }
 
-inline std::vector<float> ours(const checkpoint::Reader& reader, const Named& parameter) {
-  return read(reader, Piece::whole("weights/" + parameter.first, Dtype::f32, parameter.second));
+inline std::vector<float> ours(const checkpoint::CheckpointReader& reader,
+                               const NamedShape& parameter) {
+  return read(reader,
+              TensorPiece::whole("weights/" + parameter.first, TensorDtype::f32, parameter.second));
 }
 
 // A tensor of a safetensors file, found without the reader under test.

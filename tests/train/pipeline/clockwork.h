@@ -23,7 +23,7 @@ inline constexpr double kNotYet = std::numeric_limits<double>::infinity();
 // When each pass of each virtual stage ends.
 class Clockwork {
  public:
-  Clockwork(const Shape& shape, const std::vector<Durations>& by_stage)
+  Clockwork(const PipelineShape& shape, const std::vector<Durations>& by_stage)
       : shape_(shape), by_stage_(by_stage), virtual_(shape.stages * shape.chunks) {
     const auto count = static_cast<std::size_t>(virtual_ * shape.micro_batches);
     forward_.assign(count, kNotYet);
@@ -59,20 +59,21 @@ class Clockwork {
 
   double ready(std::size_t p, const Task& task) {
     const auto here = place(p, task);
-    if (task.pass == Pass::forward) return here == 0 ? 0 : at(forward_, here - 1, task);
-    if (task.pass == Pass::weights) return at(backward_, here, task);
+    if (task.pass == PipelinePass::forward) return here == 0 ? 0 : at(forward_, here - 1, task);
+    if (task.pass == PipelinePass::weights) return at(backward_, here, task);
     return here + 1 == virtual_ ? at(forward_, here, task) : at(backward_, here + 1, task);
   }
 
   double finish(std::size_t p, const Task& task, double begin) {
     const auto& take = by_stage_[p];
-    if (task.pass == Pass::weights) return take.weights;
-    const double seconds = task.pass == Pass::forward ? take.forward : take.backward;
-    at(task.pass == Pass::forward ? forward_ : backward_, place(p, task), task) = begin + seconds;
+    if (task.pass == PipelinePass::weights) return take.weights;
+    const double seconds = task.pass == PipelinePass::forward ? take.forward : take.backward;
+    at(task.pass == PipelinePass::forward ? forward_ : backward_, place(p, task), task) =
+        begin + seconds;
     return seconds;
   }
 
-  const Shape shape_;
+  const PipelineShape shape_;
   const std::vector<Durations>& by_stage_;
   const std::int64_t virtual_;
   std::vector<std::vector<Task>> lists_;
@@ -81,7 +82,7 @@ class Clockwork {
 
 // The duration of a step if stages wait only for each other. Throws std::logic_error for a
 // deadlock.
-inline double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage) {
+inline double step_seconds(const PipelineShape& shape, const std::vector<Durations>& by_stage) {
   return Clockwork(shape, by_stage).run();
 }
 

@@ -9,7 +9,7 @@ using namespace orch::pipeline;
 
 namespace {
 
-using Key = std::tuple<int, std::int64_t, std::int64_t>;  // kind, from, to: a channel
+using ChannelKey = std::tuple<int, std::int64_t, std::int64_t>;  // kind, from, to: a channel
 
 struct Operation {
   bool sends;
@@ -19,7 +19,7 @@ struct Operation {
 // What a stage does: starts an operation on a channel, or waits for one that it has started.
 struct Action {
   bool waits;
-  Key channel;
+  ChannelKey channel;
   bool sends;
   std::int64_t number;
 };
@@ -28,7 +28,8 @@ class Pipe {
  public:
   // apart: a channel per direction; otherwise two neighbours share one. ahead: the next recv is
   // posted before the present message is used.
-  Pipe(const Shape& shape, bool apart, bool ahead) : shape_(shape), apart_(apart), ahead_(ahead) {
+  Pipe(const PipelineShape& shape, bool apart, bool ahead)
+      : shape_(shape), apart_(apart), ahead_(ahead) {
     for (std::int64_t stage = 0; stage < shape.stages; ++stage) programs_.push_back(program(stage));
     queues_.resize(programs_.size());
     done_.resize(programs_.size());
@@ -74,8 +75,9 @@ class Pipe {
     return moved;
   }
 
-  Key channel(int kind, std::int64_t from, std::int64_t to) const {
-    return apart_ ? Key{kind, from, to} : Key{0, std::min(from, to), std::max(from, to)};
+  ChannelKey channel(int kind, std::int64_t from, std::int64_t to) const {
+    return apart_ ? ChannelKey{kind, from, to}
+                  : ChannelKey{0, std::min(from, to), std::max(from, to)};
   }
 
   std::vector<Action> program(std::int64_t stage) const {
@@ -84,14 +86,14 @@ class Pipe {
     std::vector<Action> all;
     std::int64_t number = 0;
     struct Inbox {
-      Key from;
+      ChannelKey from;
       std::int64_t left = 0;
       std::deque<std::int64_t> asked = {};
     } activations{channel(1, before, stage)}, gradients{channel(2, next, stage)};
     const auto inbox = [&](const Task& task) -> Inbox* {
       const auto here = task.chunk * stages + stage;
-      if (task.pass == Pass::forward && here > 0) return &activations;
-      return task.pass == Pass::backward && here < last ? &gradients : nullptr;
+      if (task.pass == PipelinePass::forward && here > 0) return &activations;
+      return task.pass == PipelinePass::backward && here < last ? &gradients : nullptr;
     };
     const auto ask = [&](Inbox& from) {
       if (from.left == 0) return;
@@ -113,9 +115,9 @@ class Pipe {
         if (ahead_) ask(*from);
       }
       const auto here = task.chunk * stages + stage;
-      if (task.pass == Pass::forward && here < last)
+      if (task.pass == PipelinePass::forward && here < last)
         all.push_back({false, channel(1, stage, next), true, number});
-      else if (task.pass == Pass::backward && here > 0)
+      else if (task.pass == PipelinePass::backward && here > 0)
         all.push_back({false, channel(2, stage, before), true, number});
       else
         continue;
@@ -125,10 +127,10 @@ class Pipe {
     return all;
   }
 
-  const Shape shape_;
+  const PipelineShape shape_;
   const bool apart_, ahead_;
   std::vector<std::vector<Action>> programs_;
-  std::vector<std::map<Key, std::deque<Operation>>> queues_;
+  std::vector<std::map<ChannelKey, std::deque<Operation>>> queues_;
   std::vector<std::map<std::int64_t, bool>> done_;
 };
 

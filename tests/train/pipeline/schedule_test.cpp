@@ -18,17 +18,17 @@ std::string text(const std::vector<Task>& tasks) {
 }
 
 // A forward of a stage takes 1, a backward 2: all chunks together.
-double seconds(Shape shape) {
+double seconds(PipelineShape shape) {
   const double part = 1 / static_cast<double>(shape.chunks);
   const Durations each = shape.filled ? Durations{part, part, part} : Durations{part, 2 * part, 0};
   return step_seconds(shape, std::vector<Durations>(static_cast<std::size_t>(shape.stages), each));
 }
 
-std::int64_t most_held(const Shape& shape, std::int64_t stage) {
+std::int64_t most_held(const PipelineShape& shape, std::int64_t stage) {
   std::int64_t held = 0, most = 0;
   for (const auto& task : tasks(shape, stage)) {
-    if (task.pass == Pass::forward) most = std::max(most, ++held);
-    if (task.pass == Pass::backward) --held;
+    if (task.pass == PipelinePass::forward) most = std::max(most, ++held);
+    if (task.pass == PipelinePass::backward) --held;
   }
   return most;
 }
@@ -37,11 +37,12 @@ using Message =
     std::pair<std::int64_t, std::int64_t>;  // virtual stage that it comes from, micro-batch
 
 // The sends or recvs of a stage for one neighbour; down: activations.
-std::vector<Message> messages(const Shape& shape, std::int64_t stage, bool down, bool sends) {
+std::vector<Message> messages(const PipelineShape& shape, std::int64_t stage, bool down,
+                              bool sends) {
   std::vector<Message> all;
   const auto last = shape.stages * shape.chunks - 1;
   for (const auto& [pass, chunk, micro] : tasks(shape, stage)) {
-    if (pass != (down ? Pass::forward : Pass::backward)) continue;
+    if (pass != (down ? PipelinePass::forward : PipelinePass::backward)) continue;
     const auto here = chunk * shape.stages + stage;
     const bool at_end = (down == sends) ? here == last : here == 0;
     if (!at_end) all.push_back({sends ? here : here + (down ? -1 : 1), micro});
@@ -80,7 +81,7 @@ TEST_CASE("gradients of weights fill two thirds of the bubble", "[pipeline]") {
 }
 
 TEST_CASE("so much is in flight on each stage", "[pipeline]") {
-  const auto held = [](const Shape& shape) {
+  const auto held = [](const PipelineShape& shape) {
     std::vector<std::int64_t> all;
     for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
       all.push_back(in_flight(shape, stage));
@@ -100,10 +101,12 @@ TEST_CASE("so much is in flight on each stage", "[pipeline]") {
 TEST_CASE("no more gradients of weights wait than there are stages", "[pipeline]") {
   const auto stages = GENERATE(2, 3, 4, 8), micro = GENERATE(1, 4, 11, 32);
   for (std::int64_t stage = 0; stage < stages; ++stage) {
-    const Shape shape{stages, 1, micro, true};
+    const PipelineShape shape{stages, 1, micro, true};
     std::int64_t waiting = 0, most = 0;
     for (const auto& task : tasks(shape, stage)) {
-      waiting += task.pass == Pass::backward ? 1 : task.pass == Pass::weights ? -1 : 0;
+      waiting += task.pass == PipelinePass::backward  ? 1
+                 : task.pass == PipelinePass::weights ? -1
+                                                      : 0;
       most = std::max(most, waiting);
     }
     CHECK(most == put_off(shape, stage));
@@ -120,7 +123,7 @@ TEST_CASE("every pass comes once, and messages are awaited in the order they are
   const auto micro = GENERATE(1, 2, 3, 5, 8, 11);
   const bool filled = GENERATE(false, true);
   if (filled && chunks > 1) return;
-  const Shape shape{stages, chunks, micro, filled};
+  const PipelineShape shape{stages, chunks, micro, filled};
   CAPTURE(stages, chunks, micro, filled);
   CHECK_NOTHROW(seconds(shape));  // no deadlock
   for (std::int64_t stage = 0; stage < stages; ++stage) {

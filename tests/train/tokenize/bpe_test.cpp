@@ -6,7 +6,7 @@ using namespace orch::tokenize;
 
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
+using TokenList = std::vector<std::int32_t>;
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
 // Bytes are tokens 0 to 255, merge n is 256 + n.
@@ -24,7 +24,7 @@ BpeModel model(const Merges& merges) {
 }
 
 // Sennrich's own algorithm: the pair that was merged first in training, everywhere, then the next.
-Tokens by_the_book(const std::string& word, const Merges& merges, const BpeModel& with) {
+TokenList by_the_book(const std::string& word, const Merges& merges, const BpeModel& with) {
   std::vector<std::string> parts;
   for (const char c : word) parts.emplace_back(1, c);
   while (true) {
@@ -39,13 +39,13 @@ Tokens by_the_book(const std::string& word, const Merges& merges, const BpeModel
         parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       }
   }
-  Tokens out;
+  TokenList out;
   for (const auto& part : parts) out.push_back(with.vocab.at(part));
   return out;
 }
 
-Tokens encode(Bpe& bpe, const std::string& word) {
-  Tokens out;
+TokenList encode(Bpe& bpe, const std::string& word) {
+  TokenList out;
   bpe.encode(word, out);
   return out;
 }
@@ -69,15 +69,15 @@ Merges random_merges(std::mt19937& random, int count) {
 
 TEST_CASE("what was merged first in training is merged first", "[tokenize][bpe]") {
   Bpe bpe(model({{"b", "c"}, {"a", "b"}, {"a", "bc"}}));
-  CHECK(encode(bpe, "abc") == Tokens{258});  // not ab, c
-  CHECK(encode(bpe, "abd") == Tokens{257, 'd'});
-  CHECK(encode(bpe, "") == Tokens{});
+  CHECK(encode(bpe, "abc") == TokenList{258});  // not ab, c
+  CHECK(encode(bpe, "abd") == TokenList{257, 'd'});
+  CHECK(encode(bpe, "") == TokenList{});
 }
 
 TEST_CASE("of two pairs of one kind the left one is merged", "[tokenize][bpe]") {
   Bpe bpe(model({{"a", "a"}}));
-  CHECK(encode(bpe, "aaa") == Tokens{256, 'a'});
-  CHECK(encode(bpe, "aaaaa") == Tokens{256, 256, 'a'});
+  CHECK(encode(bpe, "aaa") == TokenList{256, 'a'});
+  CHECK(encode(bpe, "aaaaa") == TokenList{256, 256, 'a'});
 }
 
 TEST_CASE("short and long words are merged by the book", "[tokenize][bpe]") {
@@ -109,5 +109,5 @@ TEST_CASE("many words do not mix in memory", "[tokenize][bpe]") {
 
 TEST_CASE("a word of a million bytes takes no million squared", "[tokenize][bpe]") {
   Bpe bpe(model({{"a", "a"}, {"aa", "aa"}}));
-  CHECK(encode(bpe, std::string(1'000'000, 'a')) == Tokens(250'000, 257));
+  CHECK(encode(bpe, std::string(1'000'000, 'a')) == TokenList(250'000, 257));
 }

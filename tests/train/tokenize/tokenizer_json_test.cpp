@@ -7,7 +7,7 @@ using namespace orch::tokenize;
 
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
+using TokenList = std::vector<std::int32_t>;
 
 // A vocabulary in which every word of the list is one token, so that tokens show where words end.
 // (ignore_merges: no merges are needed.)
@@ -34,7 +34,8 @@ bool cuts(const Json& pre_tokenizer, const std::vector<std::string>& words) {
   const auto tokenizer = open(with_words(vocab, pre_tokenizer));
   if (!tokenizer) return false;
   std::vector<std::string> got;
-  for (const auto token : tokenizer->encode(text)) got.push_back(tokenizer->decode(Tokens{token}));
+  for (const auto token : tokenizer->encode(text))
+    got.push_back(tokenizer->decode(TokenList{token}));
   return got == words;
 }
 
@@ -64,14 +65,14 @@ TEST_CASE("GPT-2's tokens are those that are published", "[tokenize][json]") {
   CHECK(tokenizer->vocab_size() == 50257);
   CHECK(tokenizer->end_of_text() == 50256);
   // "This is a test." in OpenAI's API description; p50k and GPT-2 agree on it.
-  CHECK(tokenizer->encode("This is a test.") == Tokens{1212, 318, 257, 1332, 13});
+  CHECK(tokenizer->encode("This is a test.") == TokenList{1212, 318, 257, 1332, 13});
   // From Hugging Face's test_tokenization_gpt2.py, without the words that need other merges.
   CHECK(tokenizer->encode("This is a test\nI was in, and is.") ==
-        Tokens{1212, 318, 257, 1332, 198, 40, 373, 287, 11, 290, 318, 13});
-  CHECK(tokenizer->encode("\n\n \n  \n") == Tokens{628, 220, 198, 220, 220, 198});
-  CHECK(tokenizer->encode("\n<s>\nThe") == Tokens{198, 27, 82, 29, 198, 464});
+        TokenList{1212, 318, 257, 1332, 198, 40, 373, 287, 11, 290, 318, 13});
+  CHECK(tokenizer->encode("\n\n \n  \n") == TokenList{628, 220, 198, 220, 220, 198});
+  CHECK(tokenizer->encode("\n<s>\nThe") == TokenList{198, 27, 82, 29, 198, 464});
   // " world" is 995 and " the" is 262 in every description of GPT-2.
-  CHECK(tokenizer->encode(" of the world") == Tokens{286, 262, 995});
+  CHECK(tokenizer->encode(" of the world") == TokenList{286, 262, 995});
 }
 
 TEST_CASE("special tokens are found in text", "[tokenize][json]") {
@@ -82,10 +83,10 @@ TEST_CASE("special tokens are found in text", "[tokenize][json]") {
   json["added_tokens"].push_back(longer);
   const auto tokenizer = open(json);
   REQUIRE(tokenizer);
-  CHECK(tokenizer->encode("a<|endoftext|> the<|endoftext|>>") == Tokens{64, 50256, 262, 50257});
+  CHECK(tokenizer->encode("a<|endoftext|> the<|endoftext|>>") == TokenList{64, 50256, 262, 50257});
   CHECK(tokenizer->encode("<|endoftext|").size() > 3);
   CHECK(tokenizer->vocab_size() == 50258);
-  CHECK(tokenizer->decode(Tokens{262, 50256}) == " the<|endoftext|>");
+  CHECK(tokenizer->decode(TokenList{262, 50256}) == " the<|endoftext|>");
   CHECK(tokenizer->find(" the") == 262);
   CHECK(tokenizer->find("<|endoftext|>>") == 50257);
   CHECK_FALSE(tokenizer->find("nothing"));
@@ -121,12 +122,12 @@ TEST_CASE("a Split removes, or keeps only, what it matches", "[tokenize][json]")
   const auto tokens = [](const Json& pre) {
     return open(with_words({"ab", "cd", "-"}, sequence(pre)))->encode("ab-cd-");
   };
-  CHECK(tokens(split("-")) == Tokens{1000, 1002, 1001, 1002});
-  CHECK(tokens(split("-", "Removed")) == Tokens{1000, 1001});
-  CHECK(tokens(split("[a-d]+", "Removed", true)) == Tokens{1000, 1001});
+  CHECK(tokens(split("-")) == TokenList{1000, 1002, 1001, 1002});
+  CHECK(tokens(split("-", "Removed")) == TokenList{1000, 1001});
+  CHECK(tokens(split("[a-d]+", "Removed", true)) == TokenList{1000, 1001});
   Json literal = split("");
   literal["pattern"] = {{"String", "-"}};
-  CHECK(tokens(literal) == Tokens{1000, 1002, 1001, 1002});
+  CHECK(tokens(literal) == TokenList{1000, 1002, 1001, 1002});
   literal["pattern"] = {{"String", "."}};
   CHECK(tokens(literal).size() == 6);  // no regular expression: nothing to cut
 }
@@ -141,8 +142,8 @@ TEST_CASE("Digits are cut one by one or together", "[tokenize][json]") {
 TEST_CASE("a space goes before text that has none, if asked for", "[tokenize][json]") {
   auto json = gpt2_json();
   json["pre_tokenizer"]["add_prefix_space"] = true;
-  CHECK(open(json)->encode("is the") == Tokens{318, 262});
-  CHECK(open(json)->encode(" is the") == Tokens{318, 262});
+  CHECK(open(json)->encode("is the") == TokenList{318, 262});
+  CHECK(open(json)->encode(" is the") == TokenList{318, 262});
 }
 
 TEST_CASE("merges may be pairs, as new files write them", "[tokenize][json]") {
@@ -152,7 +153,7 @@ TEST_CASE("merges may be pairs, as new files write them", "[tokenize][json]") {
     const auto text = merge.get<std::string>();
     merge = {text.substr(0, text.find(' ')), text.substr(text.find(' ') + 1)};
   }
-  CHECK(open(json)->encode("This is a test.") == Tokens{1212, 318, 257, 1332, 13});
+  CHECK(open(json)->encode("This is a test.") == TokenList{1212, 318, 257, 1332, 13});
 }
 
 TEST_CASE("ignore_merges takes a word that is a token", "[tokenize][json]") {
@@ -160,8 +161,8 @@ TEST_CASE("ignore_merges takes a word that is a token", "[tokenize][json]") {
   json["model"]["vocab"]["Ġxyz"] = 7000;
   CHECK(open(json)->encode(" xyz").size() == 4);
   json["model"]["ignore_merges"] = true;
-  CHECK(open(json)->encode(" xyz") == Tokens{7000});
-  CHECK(open(json)->encode(" world") == Tokens{995});  // other words are merged as before
+  CHECK(open(json)->encode(" xyz") == TokenList{7000});
+  CHECK(open(json)->encode(" world") == TokenList{995});  // other words are merged as before
 }
 
 TEST_CASE("text is composed where NFC is asked for", "[tokenize][json]") {

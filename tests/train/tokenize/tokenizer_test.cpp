@@ -8,7 +8,7 @@ using namespace orch::tokenize;
 
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
+using TokenList = std::vector<std::int32_t>;
 
 // Bytes of all kinds: whole characters of every length, incomplete ones, spaces, special tokens.
 std::string random_text(std::mt19937& random) {
@@ -30,9 +30,9 @@ TEST_CASE("bytes are tokens", "[tokenize]") {
   CHECK(tokenizer->vocab_size() == 257);
   CHECK(tokenizer->end_of_text() == 256);
   CHECK(tokenizer->find("<|endoftext|>") == 256);
-  CHECK(tokenizer->encode("A\xff\n") == Tokens{65, 255, 10});
-  CHECK(tokenizer->encode("é") == Tokens{0xc3, 0xa9});
-  CHECK(tokenizer->decode(Tokens{72, 105, 256, -1, 999}) == "Hi<|endoftext|>");
+  CHECK(tokenizer->encode("A\xff\n") == TokenList{65, 255, 10});
+  CHECK(tokenizer->encode("é") == TokenList{0xc3, 0xa9});
+  CHECK(tokenizer->decode(TokenList{72, 105, 256, -1, 999}) == "Hi<|endoftext|>");
 }
 
 TEST_CASE("what was encoded decodes to itself, whatever the bytes", "[tokenize]") {

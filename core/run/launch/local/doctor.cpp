@@ -13,18 +13,18 @@
 namespace orch::launch {
 namespace {
 
-using State = Check::State;
+using CheckState = DoctorCheck::State;
 
 constexpr double kSeconds = 15;  // per question; a dead controller answers only after its time-out
 
 // One line of stdout, if the program exited with 0.
-struct Answer {
+struct ProbeAnswer {
   bool good = false;
   std::string out;
   std::string complaint;
 };
 
-Answer ask(Shell& shell, std::vector<std::string> argv) {
+ProbeAnswer ask(Shell& shell, std::vector<std::string> argv) {
   Command command;
   command.argv = std::move(argv);
   command.timeout_seconds = kSeconds;
@@ -40,16 +40,16 @@ std::string first_line(const std::string& text) {
   return printable(text.substr(0, text.find('\n')));
 }
 
-Check check_accounting(Shell& shell) {
+DoctorCheck check_accounting(Shell& shell) {
   const auto answer = ask(shell, {"sacct", "-n", "-X", "-P", "-S", "now-1hours", "-o", "JobID"});
-  if (answer.good) return {"SLURM accounting", State::ok, "sacct answers", ""};
-  return {"SLURM accounting", State::note, answer.complaint,
+  if (answer.good) return {"SLURM accounting", CheckState::ok, "sacct answers", ""};
+  return {"SLURM accounting", CheckState::note, answer.complaint,
           "orch does without it; ask the administrators for slurmdbd to keep the ends of jobs that "
           "the controller has forgotten, and GPU-hours"};
 }
 
-Check check_libraries(const std::string& cache, const std::string& what,
-                      const std::vector<std::string>& names, const std::string& how) {
+DoctorCheck check_libraries(const std::string& cache, const std::string& what,
+                            const std::vector<std::string>& names, const std::string& how) {
   std::vector<std::string> found;
   for (const auto& line : split(cache, '\n')) {
     const auto name = std::string(trim(line));
@@ -58,13 +58,13 @@ Check check_libraries(const std::string& cache, const std::string& what,
         if (const auto arrow = name.find("=> "); arrow != std::string::npos)
           found.push_back(printable(name.substr(arrow + 3)));
   }
-  if (!found.empty()) return {what, State::ok, found.front(), ""};
+  if (!found.empty()) return {what, CheckState::ok, found.front(), ""};
   const char* own = std::getenv("LD_LIBRARY_PATH");
   for (const auto& folder : split(own ? own : "", ':'))
     for (const auto& wanted : names)
       if (!folder.empty() && is_there(fs::path(folder) / wanted))
-        return {what, State::ok, printable((fs::path(folder) / wanted).string()), ""};
-  return {what, State::missing, "not found in the system's libraries or LD_LIBRARY_PATH", how};
+        return {what, CheckState::ok, printable((fs::path(folder) / wanted).string()), ""};
+  return {what, CheckState::missing, "not found in the system's libraries or LD_LIBRARY_PATH", how};
 }
 
 // How to get a missing trainer: only one with sources can be built.
@@ -84,16 +84,17 @@ std::string how_to_get_trainer(const fs::path& sources, const std::string& backe
       backend, kOther);
 }
 
-Check check_trainer(const fs::path& folder, const std::string& backend, const fs::path& sources) {
+DoctorCheck check_trainer(const fs::path& folder, const std::string& backend,
+                          const fs::path& sources) {
   const auto path = folder / ("orch-train-" + backend);
   for (const auto& name : {path, path.filename()})  // our own folder first, then PATH
     if (const auto found = find_program(name.string()); !found.empty())
-      return {"trainer " + backend, State::ok, printable(found.string()), ""};
-  return {"trainer " + backend, State::missing, "no " + printable(path.string()),
+      return {"trainer " + backend, CheckState::ok, printable(found.string()), ""};
+  return {"trainer " + backend, CheckState::missing, "no " + printable(path.string()),
           how_to_get_trainer(sources, backend)};
 }
 
-Check check_plugins(const fs::path& folder) {
+DoctorCheck check_plugins(const fs::path& folder) {
   std::size_t count = 0;
   std::error_code code;
   const auto ending = fmt::format(".abi{}.so", ORCH_ABI_MAJOR);
@@ -102,72 +103,72 @@ Check check_plugins(const fs::path& folder) {
     count += name.starts_with("orch-") && name.ends_with(ending);
   }
   const auto what = "plug-ins in " + printable(folder.string());
-  if (code) return {what, State::note, code.message(), "make it, or do not name it"};
-  if (count == 0) return {what, State::note, "none", "build or install the backends there"};
-  return {what, State::ok, fmt::format("{}", count), ""};
+  if (code) return {what, CheckState::note, code.message(), "make it, or do not name it"};
+  if (count == 0) return {what, CheckState::note, "none", "build or install the backends there"};
+  return {what, CheckState::ok, fmt::format("{}", count), ""};
 }
 
-Check check_gpus(Shell& shell) {
+DoctorCheck check_gpus(Shell& shell) {
   const auto answer = ask(shell, {"nvidia-smi", "--query-gpu=name,memory.total,driver_version",
                                   "--format=csv,noheader"});
   if (answer.good && !answer.out.empty()) {
     const auto lines = split(answer.out, '\n');
-    return {"GPUs", State::ok,
+    return {"GPUs", CheckState::ok,
             fmt::format("{}: {} (name, memory, driver)", lines.size(), first_line(answer.out)), ""};
   }
   const int devices = gpu_count();
   if (devices == 0 && find_program("nvidia-smi").empty())
-    return {"GPUs", State::missing, "no NVIDIA GPU found",
+    return {"GPUs", CheckState::missing, "no NVIDIA GPU found",
             "plan and submit here, train on nodes that have them; the cpu trainers need none"};
   return {
-      "GPUs", State::missing,
+      "GPUs", CheckState::missing,
       fmt::format("{} devices, but nvidia-smi: {}", devices, answer.complaint),
       "Debian: apt install nvidia-driver; elsewhere the driver of the distribution; then reboot"};
 }
 
-Check check_stacks() {
+DoctorCheck check_stacks() {
   std::string found;
   for (const char* program : {"eu-stack", "gdb"})
     if (!find_program(program).empty()) found += (found.empty() ? "" : ", ") + std::string(program);
   if (found.empty())
     return {
-        "stacks", State::missing, "neither eu-stack nor gdb",
+        "stacks", CheckState::missing, "neither eu-stack nor gdb",
         "Debian: apt install elfutils; elsewhere the package elfutils or gdb, on the nodes too"};
   const auto scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
   if (scope && trim(*scope) != "0")
-    return {"stacks", State::note, found + ", but only root may look into other processes",
+    return {"stacks", CheckState::note, found + ", but only root may look into other processes",
             "sysctl kernel.yama.ptrace_scope=0 lets orch inspect show stacks"};
-  return {"stacks", State::ok, found, ""};
+  return {"stacks", CheckState::ok, found, ""};
 }
 
 }  // namespace
 
-std::vector<Check> examine_slurm(Shell& shell) {
+std::vector<DoctorCheck> examine_slurm(Shell& shell) {
   std::vector<std::string> absent;
   for (const char* program : {"sbatch", "squeue", "scancel", "scontrol", "sacct", "srun"})
     if (find_program(program).empty()) absent.emplace_back(program);
   if (!absent.empty())
-    return {{"SLURM", State::missing, "no " + join(absent, ", "),
+    return {{"SLURM", CheckState::missing, "no " + join(absent, ", "),
              "Debian: apt install slurm-client and the cluster's slurm.conf; elsewhere use a login "
              "node. Local runs need none of it"}};
-  std::vector<Check> checks;
+  std::vector<DoctorCheck> checks;
   const auto version = ask(shell, {"sbatch", "--version"});
-  checks.push_back({"SLURM", version.good ? State::ok : State::note,
+  checks.push_back({"SLURM", version.good ? CheckState::ok : CheckState::note,
                     version.good ? first_line(version.out) : version.complaint, ""});
   const auto ping = ask(shell, {"scontrol", "ping"});
   if (!ping.good) {
-    checks.push_back({"SLURM controller", State::missing,
+    checks.push_back({"SLURM controller", CheckState::missing,
                       ping.out.empty() ? ping.complaint : first_line(ping.out),
                       "check SLURM_CONF and the network, or ask the administrators"});
     return checks;
   }
-  checks.push_back({"SLURM controller", State::ok, first_line(ping.out), ""});
+  checks.push_back({"SLURM controller", CheckState::ok, first_line(ping.out), ""});
   checks.push_back(check_accounting(shell));
   return checks;
 }
 
-std::vector<Check> examine_programs(Shell& shell, const DoctorOptions& options) {
-  std::vector<Check> checks;
+std::vector<DoctorCheck> examine_programs(Shell& shell, const DoctorOptions& options) {
+  std::vector<DoctorCheck> checks;
   for (const auto& folder : options.plugin_folders) checks.push_back(check_plugins(folder));
   for (const auto& backend : options.backends)
     checks.push_back(check_trainer(options.trainers, backend, options.sources));
@@ -187,11 +188,11 @@ std::vector<Check> examine_programs(Shell& shell, const DoctorOptions& options) 
   return checks;
 }
 
-std::vector<Check> examine_machine(Shell& shell) {
-  std::vector<Check> checks = {check_gpus(shell)};
-  checks.push_back({"cores", State::ok, fmt::format("{}", usable_cores().size()), ""});
+std::vector<DoctorCheck> examine_machine(Shell& shell) {
+  std::vector<DoctorCheck> checks = {check_gpus(shell)};
+  checks.push_back({"cores", CheckState::ok, fmt::format("{}", usable_cores().size()), ""});
   const auto memory = host_room().bytes;
-  checks.push_back({"memory", memory > 0 ? State::ok : State::note,
+  checks.push_back({"memory", memory > 0 ? CheckState::ok : CheckState::note,
                     memory > 0 ? format_bytes(static_cast<double>(memory)) + " available"
                                : "not reported by the kernel",
                     ""});
@@ -199,9 +200,9 @@ std::vector<Check> examine_machine(Shell& shell) {
   return checks;
 }
 
-std::vector<Check> examine(Shell& shell, const Clock& clock, const DoctorOptions& options) {
+std::vector<DoctorCheck> examine(Shell& shell, const Clock& clock, const DoctorOptions& options) {
   auto checks = examine_slurm(shell);
-  const auto add = [&](std::vector<Check> more) {
+  const auto add = [&](std::vector<DoctorCheck> more) {
     std::move(more.begin(), more.end(), std::back_inserter(checks));
   };
   add(examine_programs(shell, options));

@@ -10,7 +10,7 @@
 namespace orch::launch {
 
 // One property of a machine, present or missing.
-struct Check {
+struct DoctorCheck {
   enum class State {
     ok,
     missing,  // something does not work without it
@@ -32,12 +32,12 @@ struct DoctorOptions {
 
 // Checks what this machine needs for launching and following runs. Changes nothing: the file that
 // tests locking in the folder of runs is removed again.
-std::vector<Check> examine(Shell& shell, const Clock& clock, const DoctorOptions& options);
+std::vector<DoctorCheck> examine(Shell& shell, const Clock& clock, const DoctorOptions& options);
 
 // --- the checks, in their order ---
-std::vector<Check> examine_slurm(Shell& shell);
-std::vector<Check> examine_programs(Shell& shell, const DoctorOptions& options);
-std::vector<Check> examine_machine(Shell& shell);
-std::vector<Check> examine_places(const Clock& clock, const fs::path& runs);
+std::vector<DoctorCheck> examine_slurm(Shell& shell);
+std::vector<DoctorCheck> examine_programs(Shell& shell, const DoctorOptions& options);
+std::vector<DoctorCheck> examine_machine(Shell& shell);
+std::vector<DoctorCheck> examine_places(const Clock& clock, const fs::path& runs);
 
 }  // namespace orch::launch

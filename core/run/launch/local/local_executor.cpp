@@ -37,7 +37,7 @@ Status mark(const fs::path& file) {
 
 // A started program that outlives us. heard: false if it still holds the inherited pipe after the
 // time limit. If it was not started, error has the reason.
-struct Detached {
+struct DetachedProgram {
   bool started = false;
   bool heard = false;
   std::string error;
@@ -89,7 +89,7 @@ int fork_twice(const std::vector<char*>& argv, const char* log, int hold, int pi
 }
 
 // Reads the pipe until every holder has closed it: nothing, or errno.
-void listen(int pipe, double seconds, Detached& outcome) {
+void listen(int pipe, double seconds, DetachedProgram& outcome) {
   SystemClock clock;
   const double limit = clock.steady() + seconds;
   int code = 0;
@@ -109,9 +109,9 @@ void listen(int pipe, double seconds, Detached& outcome) {
 
 // Starts the program in its own session, with an empty stdin and its output in a log. It inherits
 // `hold` too, unless that is -1.
-Detached start_detached(const std::vector<std::string>& argv, const fs::path& log, int hold,
-                        double seconds) {
-  Detached outcome;
+DetachedProgram start_detached(const std::vector<std::string>& argv, const fs::path& log, int hold,
+                               double seconds) {
+  DetachedProgram outcome;
   std::vector<char*> words;
   words.reserve(argv.size() + 1);
   for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
@@ -139,7 +139,7 @@ fs::path LocalExecutor::folder_of(const std::string& submission) const {
   return options_.experiment_folder / "submissions" / submission;
 }
 
-Status LocalExecutor::test(const Request& request) {
+Status LocalExecutor::test(const SubmitRequest& request) {
   Errors errors;
   if (!request.after.empty())
     errors.push_back({request.job_name, "a local run does not wait for another job",
@@ -151,21 +151,22 @@ Status LocalExecutor::test(const Request& request) {
   return errors;
 }
 
-Submitted LocalExecutor::submit(const Request& request) {
+SubmitOutcome LocalExecutor::submit(const SubmitRequest& request) {
   if (!request.after.empty())
-    return {Submitted::Reply::refused, "", "a local run does not wait for another job"};
+    return {SubmitOutcome::Reply::refused, "", "a local run does not wait for another job"};
   auto argv = options_.supervisor;
   argv.push_back(request.folder.string());
   const auto log = request.folder / "supervisor.log";
   const auto outcome = start_detached(argv, log, request.lock, options_.answer_seconds);
   if (!outcome.started && !read_answer(request.folder))
-    return {Submitted::Reply::refused, "",
+    return {SubmitOutcome::Reply::refused, "",
             fmt::format("cannot start {}: {}", printable(argv.front()), outcome.error)};
-  if (const auto job = read_answer(request.folder)) return {Submitted::Reply::accepted, *job, ""};
+  if (const auto job = read_answer(request.folder))
+    return {SubmitOutcome::Reply::accepted, *job, ""};
   if (!outcome.heard)
-    return {Submitted::Reply::unclear, "",
+    return {SubmitOutcome::Reply::unclear, "",
             fmt::format("the supervisor did not answer in {:.0f} s", options_.answer_seconds)};
-  return {Submitted::Reply::refused, "", "the supervisor exited: " + tail(log)};
+  return {SubmitOutcome::Reply::refused, "", "the supervisor exited: " + tail(log)};
 }
 
 Result<std::optional<std::string>> LocalExecutor::find(const record::Submission& submission) {

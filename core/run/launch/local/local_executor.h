@@ -25,8 +25,8 @@ class LocalExecutor : public Executor {
 
   std::string_view name() const override { return "local"; }
   std::size_t largest_array() override { return 1'000'000; }
-  Status test(const Request& request) override;
-  Submitted submit(const Request& request) override;
+  Status test(const SubmitRequest& request) override;
+  SubmitOutcome submit(const SubmitRequest& request) override;
   Result<std::optional<std::string>> find(const record::Submission& submission) override;
   Result<record::JobFacts> poll(const std::vector<const record::Submission*>& of) override;
   // Returns at once; the supervisor ends the run within seconds.

@@ -73,7 +73,7 @@ Result<std::optional<record::JobFact>> read_task(const fs::path& folder, std::si
   const auto json = read_json(file, options);
   if (!json) return json.error();
   if (!*json) return std::optional<record::JobFact>();
-  Fields fields(**json);
+  JsonFields fields(**json);
   record::JobFact task;
   task.state = fields.text("state");
   task.out_of_memory = task.state == "OUT_OF_MEMORY";
@@ -101,7 +101,7 @@ SupervisorNote read_note(const fs::path& folder) {
   if (!content) return {};
   const auto json = parse_json(*content);
   if (!json.is_object()) return {};
-  Fields fields(json);
+  JsonFields fields(json);
   return {fields.text("host"), fields.text("waits_for")};
 }
 

@@ -21,14 +21,14 @@ namespace {
 
 // Everything that the child needs, prepared before the fork: after it, only plain system calls are
 // allowed.
-struct Prepared {
+struct PreparedExec {
   std::vector<std::string> variables;
   std::vector<char*> argv;
   std::vector<char*> environment;
   cpu_set_t* cores = nullptr;
   std::size_t cores_size = 0;
 
-  explicit Prepared(const RankCommand& command) {
+  explicit PreparedExec(const RankCommand& command) {
     for (const auto& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     for (const auto& [name, value] : command.environment)
@@ -42,11 +42,11 @@ struct Prepared {
     CPU_ZERO_S(cores_size, cores);
     for (const int core : command.cores) CPU_SET_S(core, cores_size, cores);
   }
-  ~Prepared() {
+  ~PreparedExec() {
     if (cores) CPU_FREE(cores);
   }
-  Prepared(const Prepared&) = delete;
-  Prepared& operator=(const Prepared&) = delete;
+  PreparedExec(const PreparedExec&) = delete;
+  PreparedExec& operator=(const PreparedExec&) = delete;
 };
 
 void complain(const char* what, int code) {
@@ -55,7 +55,7 @@ void complain(const char* what, int code) {
     [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, part, std::strlen(part));
 }
 
-[[noreturn]] void become_rank(const Prepared& prepared, const char* directory, int output,
+[[noreturn]] void become_rank(const PreparedExec& prepared, const char* directory, int output,
                               pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -106,7 +106,7 @@ Status Ranks::start_one(const RankCommand& command) {
     return Error{"local run", fmt::format("cannot make a pipe: {}", std::strerror(errno)),
                  "raise the limit on open files (ulimit -n)"};
   Descriptor ours(ends[0]), theirs(ends[1]);
-  const Prepared prepared(command);
+  const PreparedExec prepared(command);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) become_rank(prepared, command.directory.c_str(), theirs.get(), parent);

@@ -211,9 +211,9 @@ void SupervisedRun::heed(Ranks& ranks) {
   signals_.read();
   const double now = clock_.steady();
   heed_ends(ranks);
-  if (why_ == Why::none) {
+  if (why_ == RunStop::none) {
     if (cancel_asked())
-      finish(ranks, Why::cancelled,
+      finish(ranks, RunStop::cancelled,
              submission_.is_deleted() ? "the folder of the submission was deleted" : "cancelled",
              SIGTERM);
     if (signals_.take_stop()) warn(ranks, "told to save and stop");
@@ -224,16 +224,16 @@ void SupervisedRun::heed(Ranks& ranks) {
     heed_time(ranks);
     heed_memory(ranks);
   }
-  if (why_ != Why::none && clock_.steady() > kill_at_) ranks.signal(SIGKILL);
+  if (why_ != RunStop::none && clock_.steady() > kill_at_) ranks.signal(SIGKILL);
 }
 
 void SupervisedRun::heed_time(Ranks& ranks) {
-  if (!run_.time_limit || why_ != Why::none) return;
+  if (!run_.time_limit || why_ != RunStop::none) return;
   const double elapsed = clock_.steady() - began_;
   if (elapsed > *run_.time_limit - static_cast<double>(run_.run.job.signal_seconds))
     warn(ranks, "the time limit is near");
   if (elapsed > *run_.time_limit)
-    finish(ranks, Why::time,
+    finish(ranks, RunStop::time,
            fmt::format("ended at the time limit of {:.0f} s before it had saved", *run_.time_limit),
            SIGTERM);
 }
@@ -241,7 +241,8 @@ void SupervisedRun::heed_time(Ranks& ranks) {
 // The resident size counts shared pages once for each rank, so it is used only as a first test.
 void SupervisedRun::heed_memory(Ranks& ranks) {
   const double now = clock_.steady();
-  if (memory_limit_ == 0 || why_ != Why::none || now - looked_at_memory_ < kMemorySeconds) return;
+  if (memory_limit_ == 0 || why_ != RunStop::none || now - looked_at_memory_ < kMemorySeconds)
+    return;
   looked_at_memory_ = now;
   const auto processes = descendants(::getpid());
   std::uint64_t used = 0;
@@ -250,7 +251,7 @@ void SupervisedRun::heed_memory(Ranks& ranks) {
   used = 0;
   for (const auto& process : processes) used += proportional_memory(process);
   if (used <= memory_limit_) return;
-  finish(ranks, Why::memory,
+  finish(ranks, RunStop::memory,
          fmt::format("out of memory: the ranks use {}, the limit is {}",
                      format_bytes(static_cast<double>(used)),
                      format_bytes(static_cast<double>(memory_limit_))),
@@ -258,13 +259,13 @@ void SupervisedRun::heed_memory(Ranks& ranks) {
 }
 
 void SupervisedRun::heed_ends(Ranks& ranks) {
-  if (why_ != Why::none || ranks.ended().empty()) return;
+  if (why_ != RunStop::none || ranks.ended().empty()) return;
   if (const auto* failure = first_failure(ranks)) {
-    finish(ranks, Why::failed, text(*failure), SIGTERM);
+    finish(ranks, RunStop::failed, text(*failure), SIGTERM);
   } else if (ranks.running() && kill_at_ == 0) {
     kill_at_ = clock_.steady() + options_.wait_seconds;
   } else if (ranks.running() && clock_.steady() > kill_at_) {
-    finish(ranks, Why::deserted,
+    finish(ranks, RunStop::deserted,
            fmt::format("rank {} exited, and others continued for {:.0f} s",
                        ranks.ended().front().rank, options_.wait_seconds),
            SIGTERM);
@@ -280,11 +281,11 @@ void SupervisedRun::warn(Ranks& ranks, const std::string& why) {
   ranks.signal(SIGUSR1);
 }
 
-void SupervisedRun::finish(Ranks& ranks, Why why, const std::string& message, int number) {
+void SupervisedRun::finish(Ranks& ranks, RunStop why, const std::string& message, int number) {
   why_ = why;
   because_ = message;
   kill_at_ = clock_.steady() + options_.kill_after_seconds;
-  if (why == Why::cancelled || why == Why::time) {
+  if (why == RunStop::cancelled || why == RunStop::time) {
     attempt_->signal = "TERM";
     attempt_->write();
   }
@@ -296,19 +297,19 @@ void SupervisedRun::finish(Ranks& ranks, Why why, const std::string& message, in
 // exits with 0 also when it was told to stop and has saved; without either, its events decide.
 record::JobFact SupervisedRun::judge(const Ranks& ranks) {
   const auto* failure = first_failure(ranks);
-  const bool told = warned_ || why_ != Why::none;
+  const bool told = warned_ || why_ != RunStop::none;
   if (!failure && is_there(attempt_->folder() / "finished"))
     return conclude("COMPLETED", "finished", 0, "phase 1 of 1 is complete");
   if (!failure && !told)
     return conclude("FAILED", "left", 76,
                     "the trainer exited with code 0 without reporting that it is done");
   const int code = failure ? failure->code : 0;
-  if (why_ == Why::cancelled)
+  if (why_ == RunStop::cancelled)
     return conclude("CANCELLED", "cancelled", code ? code : 143, because_);
-  if (why_ == Why::time) return conclude("TIMEOUT", "cancelled", code ? code : 143, because_);
-  if (why_ == Why::memory) return conclude("OUT_OF_MEMORY", "failed", 137, because_);
-  if (!failure && why_ == Why::none) return stopped();
-  if (why_ == Why::deserted) return conclude("FAILED", "failed", code ? code : 1, because_);
+  if (why_ == RunStop::time) return conclude("TIMEOUT", "cancelled", code ? code : 143, because_);
+  if (why_ == RunStop::memory) return conclude("OUT_OF_MEMORY", "failed", 137, because_);
+  if (!failure && why_ == RunStop::none) return stopped();
+  if (why_ == RunStop::deserted) return conclude("FAILED", "failed", code ? code : 1, because_);
   const auto cause = text(*failure);
   if (failure->signal == SIGKILL && oom_kills() > oom_kills_)
     return conclude("OUT_OF_MEMORY", "failed", code, cause + ": the kernel was out of memory");

@@ -23,7 +23,7 @@ class SupervisedRun {
   record::JobFact work();
 
  private:
-  enum class Why { none, cancelled, time, memory, failed, deserted };
+  enum class RunStop { none, cancelled, time, memory, failed, deserted };
 
   record::JobFact conclude(const char* word, const char* state, int code,
                            const std::string& message);
@@ -38,7 +38,7 @@ class SupervisedRun {
   void heed_memory(Ranks& ranks);
   void heed_ends(Ranks& ranks);
   void warn(Ranks& ranks, const std::string& why);  // sends USR1, once
-  void finish(Ranks& ranks, Why why, const std::string& message, int number);
+  void finish(Ranks& ranks, RunStop why, const std::string& message, int number);
   bool stop_asked() const;
   std::string changed_file() const;
   bool cancel_asked();
@@ -63,7 +63,7 @@ class SupervisedRun {
   std::uint64_t memory_limit_ = 0;
   std::uint64_t oom_kills_ = 0;
   bool warned_ = false;
-  Why why_ = Why::none;
+  RunStop why_ = RunStop::none;
   std::string because_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kQuoted = 1000;  // characters of output in a message
 constexpr int kStep = 50;              // milliseconds
 
-std::string why_over(const Together& program, const Ranks& ranks, double seconds) {
+std::string why_over(const LocalRanks& program, const Ranks& ranks, double seconds) {
   for (const auto& end : ranks.ended())
     if (end.code != 0) return text(end);
   if (program.interrupted && program.interrupted()) return "interrupted";
@@ -26,7 +26,7 @@ std::string why_over(const Together& program, const Ranks& ranks, double seconds
   return {};
 }
 
-Error failure(const Together& program, const std::string& why) {
+Error failure(const LocalRanks& program, const std::string& why) {
   const auto log = read_file(program.folder / "output.log");
   const auto said = log ? trim(*log) : std::string_view();
   const auto end = said.substr(said.size() > kQuoted ? said.size() - kQuoted : 0);
@@ -35,7 +35,7 @@ Error failure(const Together& program, const std::string& why) {
 
 }  // namespace
 
-Status run_together(const Together& program) {
+Status run_together(const LocalRanks& program) {
   RankLog log(program.folder / "output.log");
   Ranks ranks(log);
   RankCommand command{program.argv, machine_environment(program.ranks), {}, program.folder};

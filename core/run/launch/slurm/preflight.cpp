@@ -83,9 +83,9 @@ std::string duration(double seconds) {
 }
 
 // Checks one request against the partition that it names.
-class Checker {
+class PreflightChecker {
  public:
-  Checker(const Ask& ask, const ClusterFacts& facts, Errors& errors)
+  PreflightChecker(const JobRequest& ask, const ClusterFacts& facts, Errors& errors)
       : ask_(ask), facts_(facts), errors_(errors) {}
 
   void check() {
@@ -215,7 +215,7 @@ class Checker {
         "use fewer nodes, or ask less of each");
   }
 
-  const Ask& ask_;
+  const JobRequest& ask_;
   const ClusterFacts& facts_;
   Errors& errors_;
   const PartitionFacts* partition_ = nullptr;
@@ -224,9 +224,9 @@ class Checker {
 
 }  // namespace
 
-Status preflight(const ClusterFacts& facts, const std::set<Ask>& asks) {
+Status preflight(const ClusterFacts& facts, const std::set<JobRequest>& asks) {
   Errors errors, once;
-  for (const auto& ask : asks) Checker(ask, facts, errors).check();
+  for (const auto& ask : asks) PreflightChecker(ask, facts, errors).check();
   for (auto& error : errors)
     if (!contains(once, error)) once.push_back(std::move(error));
   return once;

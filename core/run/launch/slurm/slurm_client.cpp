@@ -148,20 +148,20 @@ Result<ClusterFacts> SlurmClient::facts() {
   return facts;
 }
 
-Slurm probe_slurm(Shell& shell) {
+SlurmAnswer probe_slurm(Shell& shell) {
   Command ping;
   ping.argv = {"scontrol", "ping"};
   ping.timeout_seconds = 15;  // it gives up by itself after about ten
   const auto answer = shell.run(ping);
-  if (!answer) return Slurm::absent;
-  if (answer->timed_out) return Slurm::unreachable;
+  if (!answer) return SlurmAnswer::absent;
+  if (answer->timed_out) return SlurmAnswer::unreachable;
   // SLURM is installed but not configured.
   if (answer->err.find("Could not establish a configuration source") != std::string::npos)
-    return Slurm::absent;
-  if (answer->code != 0) return Slurm::unreachable;
+    return SlurmAnswer::absent;
+  if (answer->code != 0) return SlurmAnswer::unreachable;
   Command version;
   version.argv = {"sbatch", "--version"};
-  return shell.run(version) ? Slurm::reachable : Slurm::absent;
+  return shell.run(version) ? SlurmAnswer::reachable : SlurmAnswer::absent;
 }
 
 }  // namespace orch::launch

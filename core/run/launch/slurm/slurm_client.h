@@ -41,11 +41,11 @@ class SlurmClient {
   bool no_submit_line_ = false;  // before 21.08
 };
 
-enum class Slurm { absent, unreachable, reachable };
+enum class SlurmAnswer { absent, unreachable, reachable };
 
 // Checks if this machine has SLURM's commands with a configuration, and if the controller answers
 // within a few seconds.
-Slurm probe_slurm(Shell& shell);
+SlurmAnswer probe_slurm(Shell& shell);
 
 // A program's error for a message: the last line of stderr that is not empty.
 std::string complaint_of(const Output& output);

@@ -29,7 +29,7 @@ constexpr double kAccountingPause = 60;  // before a database that did not answe
 constexpr std::int64_t kLongestScript = 2000;  // folders in an array's script: SLURM accepts 4 MiB
 constexpr double kForgetful = 600;             // find(): a controller needs less time
 
-std::vector<std::string> sbatch_words(const Request& request) {
+std::vector<std::string> sbatch_words(const SubmitRequest& request) {
   const auto& submission = *request.submission;
   std::vector<std::string> words{
       "--comment=" + record::comment_of(submission.id), "--job-name=" + request.job_name,
@@ -50,7 +50,7 @@ std::vector<std::string> sbatch_words(const Request& request) {
   return words;
 }
 
-Command sbatch(const Request& request, const std::string& option, double seconds) {
+Command sbatch(const SubmitRequest& request, const std::string& option, double seconds) {
   Command command;
   command.argv = {"sbatch", option};
   std::ranges::move(sbatch_words(request), std::back_inserter(command.argv));
@@ -108,7 +108,7 @@ bool SlurmExecutor::misses_nodes() {
   });
 }
 
-Status SlurmExecutor::test(const Request& request) {
+Status SlurmExecutor::test(const SubmitRequest& request) {
   for (bool again = false;; again = true) {
     const auto output = shell_.run(sbatch(request, "--test-only", options_.submit_seconds));
     if (!output) return output.error();
@@ -116,7 +116,7 @@ Status SlurmExecutor::test(const Request& request) {
     auto reply = *output;
     reply.out.clear();
     const auto answer = read_reply(reply);
-    if (answer.reply != Submitted::Reply::refused) return {};
+    if (answer.reply != SubmitOutcome::Reply::refused) return {};
     const bool wants_nodes =
         answer.message.find("node configuration is not available") != std::string::npos;
     if (wants_nodes && misses_nodes()) return {};
@@ -127,14 +127,14 @@ Status SlurmExecutor::test(const Request& request) {
   }
 }
 
-Submitted SlurmExecutor::submit(const Request& request) {
+SubmitOutcome SlurmExecutor::submit(const SubmitRequest& request) {
   auto command = sbatch(request, "--parsable", options_.submit_seconds);
   command.output = request.folder / "answer";
   command.hold = request.lock;
   auto output = shell_.run(command);
-  if (!output) return {Submitted::Reply::unreachable, "", text(output.error())};
+  if (!output) return {SubmitOutcome::Reply::unreachable, "", text(output.error())};
   auto answer = read_file(command.output);
-  if (!answer) return {Submitted::Reply::unclear, "", text(answer.error())};
+  if (!answer) return {SubmitOutcome::Reply::unclear, "", text(answer.error())};
   output->out = std::move(*answer);
   return read_reply(*output);
 }

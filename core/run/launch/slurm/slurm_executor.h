@@ -32,9 +32,9 @@ class SlurmExecutor : public Executor {
 
   std::string_view name() const override { return "slurm"; }
   std::size_t largest_array() override;
-  Status test(const Request& request) override;
+  Status test(const SubmitRequest& request) override;
   // The job gets the submission's id as $ORCH_SUBMISSION, after a requeue too.
-  Submitted submit(const Request& request) override;
+  SubmitOutcome submit(const SubmitRequest& request) override;
   // A job that ended longer ago than the controller remembers (MinJobAge) is not found without
   // accounting; nor with it, if it was cancelled before it could start: check the run folder first.
   Result<std::optional<std::string>> find(const record::Submission& submission) override;

@@ -13,7 +13,7 @@ namespace orch::launch {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using Reply = Submitted::Reply;
+using SubmitReply = SubmitOutcome::Reply;
 
 // SLURM's messages in src/common/slurm_errno.c, old and new.
 
@@ -85,13 +85,13 @@ bool names_limit(std::string_view text) {
   return false;
 }
 
-Reply outcome_of(std::string_view said) {
-  if (has_any(said, kUnclear)) return Reply::unclear;
-  if (has_any(said, kUnreachable)) return Reply::unreachable;
-  if (has_any(said, kNoRoom)) return Reply::no_room;
+SubmitReply outcome_of(std::string_view said) {
+  if (has_any(said, kUnclear)) return SubmitReply::unclear;
+  if (has_any(said, kUnreachable)) return SubmitReply::unreachable;
+  if (has_any(said, kNoRoom)) return SubmitReply::no_room;
   if (said.find(kPolicy) != std::string_view::npos)
-    return names_limit(said) ? Reply::refused : Reply::no_room;
-  return Reply::refused;
+    return names_limit(said) ? SubmitReply::refused : SubmitReply::no_room;
+  return SubmitReply::refused;
 }
 
 // The whole message in one line, without sbatch's name before each part.
@@ -110,18 +110,20 @@ std::string message_of(std::string_view err) {
 
 }  // namespace
 
-Submitted read_reply(const Output& output) {
+SubmitOutcome read_reply(const Output& output) {
   // Whatever else failed: an id exists only for accepted jobs.
   if (const auto job = record::parse_answer(output.out); job && job->find('.') == job->npos)
-    return {Reply::accepted, *job, ""};
+    return {SubmitReply::accepted, *job, ""};
   if (output.timed_out)
-    return {Reply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
+    return {SubmitReply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
   if (output.code > 128)
-    return {Reply::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
-  if (output.code == 0) return {Reply::unclear, "", "sbatch succeeded, but printed no job id"};
+    return {SubmitReply::unclear, "",
+            fmt::format("sbatch was killed by signal {}", output.code - 128)};
+  if (output.code == 0)
+    return {SubmitReply::unclear, "", "sbatch succeeded, but printed no job id"};
   // sbatch may have died, without a message, after its job was accepted.
   if (trim(output.err).empty())
-    return {Reply::unclear, "",
+    return {SubmitReply::unclear, "",
             fmt::format("sbatch exited with code {} and printed nothing", output.code)};
   return {outcome_of(output.err), "", message_of(output.err)};
 }

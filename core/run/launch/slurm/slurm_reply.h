@@ -10,6 +10,6 @@ namespace orch::launch {
 // The important distinction is between "nothing was submitted" (refused, no_room, unreachable)
 // and "unknown" (unclear). A controller that answers too late has often accepted the job, so only
 // a connection that was never made counts as unreachable.
-Submitted read_reply(const Output& output);
+SubmitOutcome read_reply(const Output& output);
 
 }  // namespace orch::launch

@@ -7,9 +7,10 @@
 namespace orch::train {
 
 // Host memory for layer inputs of one micro-batch that wait for their backward.
-class Shelf {
+class HostActivations {
  public:
-  Shelf(at::Device device, std::size_t layers) : device_(device), copies_(device), all_(layers) {}
+  HostActivations(at::Device device, std::size_t layers)
+      : device_(device), copies_(device), all_(layers) {}
 
   // Copies it to the host in parallel to the following work; then its device memory is freed.
   void put(std::size_t layer, at::Tensor x);
@@ -23,7 +24,7 @@ class Shelf {
   struct Place {
     at::Tensor host;  // pinned; reused for the next micro-batch
     at::Tensor back;
-    Moment there = {};
+    StreamEvent there = {};
   };
   at::Device device_;
   Copies copies_;

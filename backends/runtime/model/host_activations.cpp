@@ -1,4 +1,4 @@
-#include "backends/runtime/model/shelf.h"
+#include "backends/runtime/model/host_activations.h"
 
 #include <ATen/ATen.h>
 
@@ -9,35 +9,35 @@
 
 namespace orch::train {
 
-void Shelf::put(std::size_t layer, at::Tensor x) {
+void HostActivations::put(std::size_t layer, at::Tensor x) {
   auto& [host, back, there] = all_[layer];
   if (!host.defined() || host.sizes() != x.sizes())
     host = pinned_zeros(x.numel(), x.scalar_type(), device_).view(x.sizes());
-  copies_.copy(host, x, Moment::now(device_));
+  copies_.copy(host, x, StreamEvent::now(device_));
   copies_.hold(x);
 }
 
-void Shelf::fetch(std::size_t layer) {
+void HostActivations::fetch(std::size_t layer) {
   auto& [host, back, there] = all_[layer];
   if (back.defined()) return;
   back = at::empty(host.sizes(), host.options().device(device_));
-  there = copies_.copy(back, host, Moment::now(device_));
+  there = copies_.copy(back, host, StreamEvent::now(device_));
 }
 
-at::Tensor Shelf::take(std::size_t layer) {
+at::Tensor HostActivations::take(std::size_t layer) {
   fetch(layer);
   all_[layer].there.wait();
   return std::exchange(all_[layer].back, {});
 }
 
-std::int64_t Shelf::bytes_on_their_way() const {
+std::int64_t HostActivations::bytes_on_their_way() const {
   const auto& first = all_.front().host;
   return first.defined()
              ? static_cast<std::int64_t>(std::min<std::size_t>(2, all_.size()) * first.nbytes())
              : 0;
 }
 
-double Shelf::bytes() const {
+double HostActivations::bytes() const {
   std::size_t sum = 0;
   for (const auto& place : all_)
     if (place.host.defined()) sum += place.host.nbytes();
