@@ -44,7 +44,7 @@ return {
 
     -- A configuration as a dictionary of Python, or as JSON in one line or several.
     { name = "stage in a dictionary", has = "zero_optimization", weight = 2,
-      match = [=[['"]zero_optimization['"]: \{[^{}]*?['"]stage['"]: (?<zero_stage>[0-3])]=] },
+      match = [=[['"]zero_optimization['"]: \{(?:[^{}]|\{[^{}]*+\})*?['"]stage['"]: (?<zero_stage>[0-3])]=] },
     { name = "ZeRO section", has = [["zero_optimization": {]], opens = "zero_optimization" },
     { name = "stage in JSON", has = [["stage":]], within = "zero_optimization", weight = 2,
       match = [["stage": (?<zero_stage>[0-3])]] },

@@ -7,7 +7,8 @@ local bar = [=[(?:^|\]|\b(?:Epoch|Training|Train|Steps?)[ \d/]*:)\s*\d+%\|[^|]*\
 
 -- A multimodal model is described by its language model: these objects of its configuration do not count.
 local other_parts = { "vision_config", "audio_config", "speech_config", "image_config", "video_config",
-  "vision_tower", "talker_config", "code2wav_config", "quantization_config" }
+  "vision_tower", "talker_config", "code2wav_config", "quantization_config", "projector_config", "qformer_config",
+  "aligner_config", "perceiver_config", "encoder_config" }
 
 local lines = {
   { name = "program", has = "transformers/trainer.py", weight = 2, match = [[^\s*File ]] },

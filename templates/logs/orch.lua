@@ -1,8 +1,9 @@
--- The trainers of orch itself. They print their steps as Megatron-LM does, and megatron.lua reads those.
+-- The trainers of orch itself. They print their steps as Megatron-LM does, and megatron.lua reads those; cuda.lua
+-- knows GPUs by their names.
 
 local lines = {
   { name = "start", has = "orch run | strategy: ", begins_run = true, weight = 10,
-    match = [[\borch run \| strategy: (?<framework>\w+) \| ranks: (?<gpus>\d+) \| device: (?:cpu|(?<gpu>[^|]+?)) ]]
+    match = [[\borch run \| strategy: (?<framework>\w+) \| ranks: (?<gpus>\d+) \| device: [^|]+ ]]
       .. [[\| layers: (?<layers>\d+) \| hidden: (?<hidden>\d+) \| heads: (?<heads>\d+) \| seq: (?<seq>\d+) ]]
       .. [[\| vocab: (?<vocab>\d+) \| parameters: (?<params>\d+) \| micro_batch: (?<mbs>\d+) ]]
       .. [[\| global_batch: (?<gbs>\d+)]] },

@@ -17,6 +17,7 @@ return {
       scale = { max_reserved = GB },
       match = [[^Step (?<step>\d+) \| .*?\bloss:(?<loss>[-+\w.]+).*?tokens_per_second_per_gpu:(?<tokens_per_second_per_gpu>[\d.]+)]]
         .. [[(?:.*?peak_memory_reserved:(?<max_reserved>[\d.]+))?]] },
+    { name = "epochs", has = "epochs: ", weight = 1, own = true, match = [[^epochs: (?<epochs>\d+)\s*$]] },
     { name = "micro-batch", has = "batch_size: ", weight = 1, own = true, match = [[^batch_size: (?<mbs>\d+)\s*$]] },
     { name = "accumulation", has = "gradient_accumulation_steps: ", weight = 1, own = true,
       match = [[^gradient_accumulation_steps: (?<gas>\d+)\s*$]] },

@@ -159,7 +159,9 @@ void fill_steps(const LoggedRun& run, Record& record) {
     out.steps_planned = *samples / *batch;
   if (const auto* bar = training_bar(run); bar && run.times.steps().empty()) {
     out.steps = std::max(out.steps, bar->last);
-    if (out.steps_planned <= 0) out.steps_planned = bar->total;
+    // The bar of a program that counts epochs is of one of them.
+    const bool of_one_epoch = run.settings.whole(IngestTarget::epochs).value_or(1) > 1;
+    if (out.steps_planned <= 0 && !of_one_epoch) out.steps_planned = bar->total;
   }
   if (out.steps == 0 && run.finished && !run.totals.empty())
     out.steps = steps_of_totals(run, record);

@@ -213,7 +213,9 @@ std::vector<std::int64_t> fill_time(const LoggedRun& run, Record& record) {
     return std::vector<std::int64_t>();
   };
   if (counted.steps().size() >= kEnough) return from_bar();
-  if (from_runtime(run, out) || from_rate(run, record)) return {};
+  // Dates of many lines leave out evaluations and saving, which a duration of the run includes.
+  const bool has_dates = run.watch.times().steps().size() >= kEnough && why_durations(run).empty();
+  if (!has_dates && (from_runtime(run, out) || from_rate(run, record))) return {};
   const double lines = lines_of_step(run, record);
   if (const auto why = why_durations(run); !why.empty()) {
     out.step_seconds_from =

@@ -383,6 +383,7 @@ void Matcher::apply(const LineRule& rule, std::string_view text, const TextPlace
   if ((!rule.within.empty() && outside) || has_any(text, rule.without)) return;
   std::size_t from = 0;
   const auto said = said_;  // by the rules before this one, which go first
+  NestingPlace place(nesting_, text);
   // Two records may be on one line.
   while (from <= text.size() && rule.regex.search(text, from)) {
     if (!rule.below.empty()) {
@@ -393,7 +394,7 @@ void Matcher::apply(const LineRule& rule, std::string_view text, const TextPlace
       return;
     }
     const auto begin = rule.regex.match_begin();
-    if (!rule.outside.empty() && nesting_.is_in(text, begin, rule.outside)) {
+    if (!rule.outside.empty() && place.is_in(begin, rule.outside)) {
       from = std::max(rule.regex.match_end(), begin + 1);
       continue;
     }

@@ -37,9 +37,10 @@ std::string_view name_before(std::string_view text) {
 
 }  // namespace
 
-void Nesting::walk(std::string_view text, std::vector<std::string>& open) {
+void Nesting::walk(std::string_view text, std::size_t from, std::size_t to,
+                   std::vector<std::string>& open) {
   constexpr std::string_view kBrackets = "{}()";
-  for (auto at = text.find_first_of(kBrackets); at != text.npos;
+  for (auto at = text.find_first_of(kBrackets, from); at < to;
        at = text.find_first_of(kBrackets, at + 1)) {
     if (text[at] == '}' || text[at] == ')') {
       if (!open.empty()) open.pop_back();
@@ -54,14 +55,13 @@ void Nesting::take(std::string_view line) {
   if (text.empty()) return;
   const bool closes = text.front() == '}' || text.front() == ')';
   if (!open_.empty() && !closes && line.front() != ' ' && line.front() != '\t') open_.clear();
-  if (text.back() == '{' || text.back() == '(' || !open_.empty()) walk(text, open_);
+  if (text.back() == '{' || text.back() == '(' || !open_.empty()) walk(text, 0, text.size(), open_);
 }
 
-bool Nesting::is_in(std::string_view line, std::size_t at,
-                    const std::vector<std::string>& names) const {
-  auto open = open_;
-  walk(line.substr(0, at), open);
-  return std::ranges::any_of(open, [&](const auto& name) { return contains(names, name); });
+bool NestingPlace::is_in(std::size_t at, const std::vector<std::string>& names) {
+  if (at > at_) Nesting::walk(line_, at_, at, open_);
+  at_ = std::max(at_, at);
+  return std::ranges::any_of(open_, [&](const auto& name) { return contains(names, name); });
 }
 
 }  // namespace orch::ingest

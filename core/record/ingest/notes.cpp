@@ -339,6 +339,7 @@ void note_loss_line(const Rule& rule, const TargetValues& values, const TextPlac
   if (run.loss_label != where.label || again) return;
   run.last_loss = loss;
   run.last_epoch = epoch;
+  run.sign.pass_step();
   ++run.loss_count;
   const auto step = step_of_loss(values, run);
   if (run.step_weight < 0) note_step_of_loss(step, run);
@@ -418,6 +419,7 @@ void note_bar(const TargetValues& values, LoggedRun& run) {
   found->last = step;
   found->last_elapsed = clock_seconds(values.text(IngestTarget::bar_elapsed));
   if (moves) {
+    run.sign.pass_step();
     if (found->moves++ == 0) found->first = step;
     found->watch.tell(step, found->last_elapsed, 1);
   }

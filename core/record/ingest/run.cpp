@@ -99,8 +99,11 @@ bool LoggedSettings::contradicts(const LoggedSettings& other) const {
 
 void FailureSign::note(const Rule& rule, std::string_view line) {
   using record::Failure;
+  constexpr int kOfJob = 40;  // a person cancels a job; a step is also cancelled after a crash
   if (!rule.tells_failure()) return;
-  constexpr std::array kMayPass{Failure::none, Failure::bad_exit, Failure::nan};
+  if (rule.cancelled && rule.priority < kOfJob && certain) return;
+  constexpr std::array kMayPass{Failure::none, Failure::bad_exit, Failure::nan, Failure::timeout,
+                                Failure::preempted};
   certain = certain || rule.exits || !contains(kMayPass, rule.failure);
   if (rule.priority <= priority) return;
   *this = {rule.failure, rule.cancelled, rule.priority, words_of(line), 0, certain};
@@ -109,7 +112,7 @@ void FailureSign::note(const Rule& rule, std::string_view line) {
 bool FailureSign::is_taken_back(const Rule& end) const {
   using record::Failure;
   const bool was_told = cancelled || failure == Failure::timeout || failure == Failure::preempted;
-  return was_told || (end.finished && !certain);
+  return !certain && (was_told || end.finished);
 }
 
 void FailureSign::pass_step() {

@@ -103,13 +103,16 @@ FieldReading read_field(const Record& record, const std::string& name) {
 // the optimizer, the data or the schedule see changes the loss.
 FieldEffect effect_of_argument(std::string_view name) {
   if (const auto* term = plan::find_term(name)) return term->changes;
-  constexpr std::array kPlaces{"_path", "_dir", "_file", "_name", "_port", "_addr", "_project"};
+  constexpr std::array kPlaces{"_path", "_dir",  "_file",    "_name",
+                               "_port", "_addr", "_project", "tokenizer_model"};
   constexpr std::array kTalk{"save",  "load", "log_",       "tensorboard", "wandb",
-                             "exit_", "rank", "local_rank", "timing_",     "eval_"};
-  constexpr std::array kLearning{"adam_", "lr_",        "min_lr", "weight_decay", "seed",
-                                 "data_", "train_data", "split",  "init_method",  "clip_grad"};
+                             "exit_", "rank", "local_rank", "eval_",       "distributed_timeout"};
+  constexpr std::array kLearning{"adam_",      "lr_",        "min_lr",      "seed",
+                                 "data_path",  "data_cache", "data_args",   "data_impl",
+                                 "train_data", "split",      "init_method", "clip_grad"};
   const auto begins = [&](const char* word) { return name.starts_with(word); };
-  if (std::ranges::any_of(kLearning, begins)) return kLoss;
+  if (std::ranges::any_of(kLearning, begins) || name.find("weight_decay") != name.npos)
+    return kLoss;
   if (std::ranges::any_of(kTalk, begins)) return kNothing;
   const bool is_place =
       std::ranges::any_of(kPlaces, [&](const char* word) { return name.ends_with(word); });

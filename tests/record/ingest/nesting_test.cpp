@@ -11,7 +11,7 @@ const std::vector<std::string> kVision{"vision_config"};
 bool is_in(const std::vector<std::string>& lines, const std::string& word) {
   Nesting nesting;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) nesting.take(lines[i]);
-  return nesting.is_in(lines.back(), lines.back().find(word), kVision);
+  return NestingPlace(nesting, lines.back()).is_in(lines.back().find(word), kVision);
 }
 
 }  // namespace
@@ -34,10 +34,18 @@ TEST_CASE("an object may be in one line", "[ingest][nesting]") {
   CHECK(is_in({"model=Model(vision_config=Config(hidden=1))"}, "hidden"));
 }
 
+TEST_CASE("a place in a line moves on, into an object and out of it", "[ingest][nesting]") {
+  const std::string line = "{'a': 1, 'vision_config': {'b': 2}, 'c': 3}";
+  NestingPlace place(Nesting(), line);
+  CHECK_FALSE(place.is_in(line.find("'a'"), kVision));
+  CHECK(place.is_in(line.find("'b'"), kVision));
+  CHECK_FALSE(place.is_in(line.find("'c'"), kVision));
+}
+
 TEST_CASE("brackets without end are only counted so deep", "[ingest][nesting]") {
   Nesting nesting;
   for (int i = 0; i < 1000; ++i) nesting.take(" ((((((((((((");
-  CHECK_FALSE(nesting.is_in(" x", 1, kVision));
+  CHECK_FALSE(NestingPlace(nesting, " x").is_in(1, kVision));
 }
 
 }  // namespace orch::ingest

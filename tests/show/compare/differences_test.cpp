@@ -40,6 +40,28 @@ TEST_CASE("what programs print of themselves comes after what orch knows", "[com
   CHECK(difference(*compare({group("A", a), group("B", b)}), "swiglu") == nullptr);
 }
 
+TEST_CASE("what an argument can change is known by its name", "[compare]") {
+  auto a = run("a", 10), b = run("b", 12);
+  a.arguments = {{"data_parallel_sharding_strategy", "no_shard"},
+                 {"data_path", "/one"},
+                 {"distributed_timeout_minutes", "10"},
+                 {"start_weight_decay", "0.1"},
+                 {"tokenizer_model", "/a/tok.model"}};
+  b.arguments = {{"data_parallel_sharding_strategy", "optim_grads"},
+                 {"data_path", "/two"},
+                 {"distributed_timeout_minutes", "20"},
+                 {"start_weight_decay", "0.2"},
+                 {"tokenizer_model", "/b/tok.model"}};
+  const auto c = compare({group("A", a), group("B", b)});
+  CHECK(difference(*c, "data_parallel_sharding_strategy")->effect.speed);
+  for (const auto* of_loss : {"data_path", "start_weight_decay"}) {
+    CHECK(difference(*c, of_loss)->effect.loss);
+    CHECK_FALSE(difference(*c, of_loss)->effect.speed);
+  }
+  for (const auto* of_nothing : {"distributed_timeout_minutes", "tokenizer_model"})
+    CHECK_FALSE(difference(*c, of_nothing)->effect.any());
+}
+
 TEST_CASE("what follows from other fields does not count twice", "[compare]") {
   const auto a = run("a", 10);
   auto b = run("b", 6);
