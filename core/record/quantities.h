@@ -9,7 +9,19 @@
 
 namespace orch::record {
 
-enum class Dimension { seconds, days, hours, tokens, tflops, memory, traffic, share, loss, clock };
+enum class Dimension {
+  seconds,
+  days,
+  hours,
+  tokens,
+  tflops,
+  memory,
+  traffic,
+  share,
+  loss,
+  clock,
+  power
+};
 enum class Better { lower, higher, neither };
 
 // A quantity of a run, declared once: tables, CSV, JSON, Markdown, the page, --where, explain,

@@ -41,7 +41,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Removes a number at the end, of which only a part would be left.
 void drop_number(std::string& text) {
-  const auto end = text.find_last_not_of("0123456789.,");
+  const auto end = text.find_last_not_of("0123456789.,:/×+");
   const auto from = end == std::string::npos ? 0 : end + 1;
   if (std::any_of(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_digit))
     text.resize(from);

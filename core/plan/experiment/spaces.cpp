@@ -79,8 +79,7 @@ bool mentions(const sol::table& table, const std::string& field) {
 std::string section_advice(const std::string& name) {
   using plan::FieldSection;
   if (contains(plan::fields_of(FieldSection::model), name))
-    return fmt::format("it is a size of the model: model = preset(\"gpt-13b\", {{ {} = ... }})",
-                       name);
+    return fmt::format("it is a size of the model: model = preset(\"NAME\", {{ {} = ... }})", name);
   if (contains(plan::fields_of(FieldSection::hardware), name))
     return "it belongs in hardware = { ... }";
   if (contains(plan::fields_of(FieldSection::batch), name)) return "it belongs in batch = { ... }";

@@ -18,6 +18,7 @@ constexpr std::int64_t kMostOfEnd = 4 << 20;  // if few of the last lines are st
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400, kMostOfGpus = 400;  // points kept
+constexpr double kUsualLook = 10;  // seconds from one look at the GPUs to the next
 
 // The increase from one line to the next, if both have the value and it grew; else nothing.
 double growth(double from, double to) { return to > from ? to - from : 0; }
@@ -26,12 +27,29 @@ std::optional<double> told(double number) {
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
+// The mean of a value over the time.
+class TimeMean {
+ public:
+  void add(const std::optional<double>& value, double seconds) {
+    if (!value) return;
+    sum_ += *value * seconds;
+    seconds_ += seconds;
+  }
+  std::optional<double> value() const {
+    return seconds_ > 0 ? std::optional(sum_ / seconds_) : std::nullopt;
+  }
+
+ private:
+  double sum_ = 0, seconds_ = 0;
+};
+
 class HistoryReader {
  public:
   void read(const fs::path& folder) {
     const PlainFile file(folder / "events.jsonl");
     if (!file.is_open()) return;
     before_.reset();
+    looked_.reset();
     fresh_ = true;
     read_from(file, 0);
   }
@@ -42,6 +60,8 @@ class HistoryReader {
     });
   }
   const std::vector<Event>& steps() const { return steps_; }
+  // When the trainer wrote its last line, if lines of the supervisor follow it.
+  const std::optional<double>& trainer_time() const { return trainer_time_; }
 
   // Medians of the steps (there must be some), without the warm-up.
   record::Measurement progress(bool from_start) && {
@@ -86,6 +106,8 @@ class HistoryReader {
     if (!losses.empty()) measured.last_loss = losses.back().loss;
     measured.losses = record::thinned(losses, &record::LossPoint::loss, kMostLosses);
     measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostPeaks);
+    state("gpu_use", use_.value());
+    state("gpu_watts", watts_.value());
     for (auto* points : {&measured.gpu_use, &measured.gpu_watts})
       *points = record::thinned(*points, &record::StepPoint::value, kMostOfGpus);
     state_machine();
@@ -100,6 +122,11 @@ class HistoryReader {
       if (out_.origin.start == 0) out_.origin.start = *time;
       out_.origin.end = *time;
     }
+    const bool by_supervisor = event->name == "gpus" || event->name == "machine";
+    if (!by_supervisor)
+      trainer_time_.reset(), last_time_ = told(event->time);
+    else if (!trainer_time_)
+      trainer_time_ = last_time_;
     if (event->name == "start") return begin(line);
     if (event->name == "machine") {
       others_share_ = event->others_share;
@@ -124,6 +151,11 @@ class HistoryReader {
   void add_gpus(const Event& event) {
     if (!before_) return;
     auto& measured = out_.measured;
+    // Looks are ten seconds apart at first, and further in a long run.
+    const double seconds = looked_ ? growth(*looked_, event.time) : kUsualLook;
+    looked_ = event.time;
+    use_.add(told(event.use), seconds);
+    watts_.add(told(event.watts), seconds);
     if (const auto use = told(event.use)) measured.gpu_use.push_back({before_->step, *use});
     if (const auto watts = told(event.watts)) measured.gpu_watts.push_back({before_->step, *watts});
   }
@@ -194,6 +226,9 @@ class HistoryReader {
   std::optional<Event> before_;
   double evaluation_ = Event::kNone;                               // held-out loss, the last one
   double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // of the last attempt with them
+  std::optional<double> trainer_time_, last_time_;
+  std::optional<double> looked_;
+  TimeMean use_, watts_;
   bool fresh_ = true;
 };
 
@@ -209,8 +244,10 @@ std::optional<record::TrainingProgress> read_progress(const fs::path& attempt_fo
     const auto count = reader.steps().size();
     if (from > 0 && bytes == kUsualEnd && count < kFew) continue;
     if (count == 0) return std::nullopt;
+    // The supervisor's looks at GPUs are no progress.
+    const double last = reader.trainer_time().value_or(file.modified());
     return record::TrainingProgress{std::move(reader).progress(from == 0),
-                                    std::max(0.0, now - file.modified())};
+                                    std::max(0.0, now - last)};
   }
   return std::nullopt;
 }

@@ -80,6 +80,24 @@ TEST_CASE("what GPUs did is of the step before, and of the attempt that counts")
   CHECK(measured.steps == 2);
 }
 
+TEST_CASE("power and use are means over the time, whatever is kept of the looks") {
+  Attempts attempts;
+  std::string events = step(1, 2, 9);
+  // 1,000 looks ten seconds apart at 400 W, every tenth of them at 100 W; then one of 1,000 s.
+  for (int i = 1; i <= 1000; ++i)
+    events += fmt::format(R"({{"event":"gpus","time":{},"use":0.5,"watts":{}}})"
+                          "\n",
+                          10 * i, i % 10 == 0 ? 100 : 400) +
+              step(i + 1, 2, 9);
+  events += R"({"event":"gpus","time":11000,"use":1,"watts":null})"
+            "\n";
+  attempts.add(events);
+  const auto measured = read_history(attempts.list).measured;
+  CHECK(measured.gpu_watts.size() < 1000);
+  CHECK(measured.stated.at("gpu_watts") == Catch::Approx(0.9 * 400 + 0.1 * 100));
+  CHECK(measured.stated.at("gpu_use") == Catch::Approx((10'000 * 0.5 + 1000 * 1.0) / 11'000));
+}
+
 TEST_CASE("a trainer that writes every tenth step is timed by its clock") {
   Attempts attempts;
   std::string events;

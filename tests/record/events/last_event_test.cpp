@@ -57,6 +57,19 @@ TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect
   CHECK(progress->measured.stated.at("learning_rate") == 0.2);
 }
 
+TEST_CASE("looks at GPUs are no progress of a trainer that hangs", "[collect][events]") {
+  const TestFolder place;
+  const std::string trained = step(1, R"(,"time":100)") + step(2, R"(,"time":110)");
+  const auto look = [](int time) {
+    return R"({"event":"gpus","time":)" + std::to_string(time) + ",\"use\":1}\n";
+  };
+  place.file("events.jsonl", trained + look(120) + look(810));
+  CHECK(read_progress(place.root(), 811)->age == 811 - 110);
+  // A line of the trainer after them counts again, by when the file was written.
+  place.file("events.jsonl", trained + look(120) + step(3, R"(,"time":130)"));
+  CHECK(read_progress(place.root(), 811)->age == 0);
+}
+
 TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[collect][events]") {
   const TestFolder place;
   const auto machine = [](const std::string& rest) {

@@ -22,6 +22,7 @@ constexpr double kMostLooks = 200;     // per doubling of the time, roughly: hun
 constexpr double kLeastSeconds = 0.2;  // in less time the ticks of /proc/stat are too coarse
 constexpr double kAnswerSeconds = 5;   // time limit for nvidia-smi
 constexpr double kMoment = 0.7;        // between two looks at GPUs that seem to be in use
+constexpr double kWaitsAfter = 60;     // times as long as a look took, until the next one
 constexpr int kAgain = 3;              // number of repeated looks
 
 double seconds(const timeval& time) {
@@ -94,13 +95,16 @@ MachineLoad::Sample MachineLoad::sample() const {
 std::string MachineLoad::look() {
   const double now = clock_.steady();
   if (now < next_look_) return "";
-  next_look_ = now + std::max(kLooks, (now - start_.steady) / kMostLooks);
+  const double pause = std::max(kLooks, (now - start_.steady) / kMostLooks);
+  next_look_ = now + pause;
   if (gpus_.empty()) {
     const auto text = read_file("/proc/cpuinfo");
     if (const auto clock = clock_of_cores(text ? *text : "")) clocks_.push_back(*clock);
     return "";
   }
   const auto gpus = ask_gpus();
+  // A driver that hangs must not keep the supervisor from its ranks.
+  next_look_ = clock_.steady() + std::max(pause, kWaitsAfter * (clock_.steady() - now));
   if (gpus.clock) clocks_.push_back(*gpus.clock);
   if (!gpus.share && !gpus.watts) return "";
   auto out = fmt::format(R"({{"event":"gpus","time":{:.3f})", clock_.now());
