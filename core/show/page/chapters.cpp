@@ -97,10 +97,9 @@ void add_steps(Pairs& out, const Measurement& measured) {
   add(out, "spikes of the loss", spikes_text(measured));
 }
 
-std::optional<double> mean_of(const std::vector<record::StepPoint>& points) {
-  double sum = 0;
-  for (const auto& point : points) sum += point.value;
-  return points.empty() ? std::nullopt : std::optional(sum / static_cast<double>(points.size()));
+std::optional<double> stated_of(const Measurement& measured, std::string_view quantity) {
+  const auto found = measured.stated.find(quantity);
+  return found == measured.stated.end() ? std::nullopt : std::optional(found->second);
 }
 
 Pairs measured_pairs(const PageLine& line) {
@@ -113,15 +112,16 @@ Pairs measured_pairs(const PageLine& line) {
   if (numbers.rate.measured) add(out, "tokens per second", shown(numbers.rate.measured->value));
   add(out, "days per 100B tokens", ranged(numbers.days.measured, "days", kMeasured));
   for (const auto& found : measured.tflops)
-    add(out, "TFLOPs per GPU",
-        fmt::format("{} ({}, {})", shown(found.value), found.convention,
-                    found.computed ? "computed from time and size" : "stated"));
+    add(out,
+        fmt::format("TFLOPs per GPU ({}, {})", found.convention,
+                    found.computed ? "computed from time and size" : "stated"),
+        shown(found.value));
   add(out, "peak memory", ranged(numbers.memory.measured, "GiB", kMeasured, kGiB));
   add(out, "peak memory from", measured.peak_memory_from);
   add(out, "host memory", number_with(measured.host_memory_bytes, " GiB", kGiB));
   add(out, "GPU-hours", shown(measured.gpu_hours));
-  add(out, "power of a GPU", number_with(mean_of(measured.gpu_watts), " W"));
-  add(out, "use of a GPU", number_with(mean_of(measured.gpu_use), " %", 0.01));
+  add(out, "power of a GPU", number_with(stated_of(measured, "gpu_watts"), " W"));
+  add(out, "use of a GPU", number_with(stated_of(measured, "gpu_use"), " %", 0.01));
   add_steps(out, measured);
   return out;
 }
@@ -197,6 +197,13 @@ Pairs origin_pairs(const Record& record) {
   return out;
 }
 
+// What a program printed of itself, and orch has no name for.
+Pairs argument_pairs(const Record& record) {
+  Pairs out;
+  for (const auto& [name, value] : record.arguments) add(out, name, value);
+  return out;
+}
+
 Pairs outcome_pairs(const Record& record) {
   Pairs out;
   add(out, "state", std::string(record::name(record.state)));
@@ -219,9 +226,13 @@ Pairs doubt_pairs(const Record& record) {
 
 Chapters chapters_of(const PageLine& line) {
   const auto& record = *line.record;
-  Chapters all{{"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
-               {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
-               {"Estimated", estimated_pairs(line)},      {"Time of a step", item_pairs(record)},
+  Chapters all{{"Doubts", doubt_pairs(record)},
+               {"Outcome", outcome_pairs(record)},
+               {"What was run", run_pairs(record)},
+               {"Measured", measured_pairs(line)},
+               {"Estimated", estimated_pairs(line)},
+               {"Time of a step", item_pairs(record)},
+               {"Other arguments", argument_pairs(record)},
                {"Where it is from", origin_pairs(record)}};
   std::erase_if(all, [](const Chapter& chapter) { return chapter.pairs.empty(); });
   return all;

@@ -1,4 +1,5 @@
-// The best run of each strategy and size: what the first screen shows beside the answer.
+// The best run of each strategy and size, or the best runs where there is one strategy: what the
+// first screen shows beside the answer.
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMostRowsOfBest = 7;
 constexpr std::size_t kMostInTable = 16;
 
 struct BestRun {
-  std::string name;  // "megatron", or "megatron · 182B"
+  std::string name;  // "megatron", or "megatron · 182B"; among runs of one strategy, the run's
   const PageLine* line = nullptr;
 
   bool is_measured() const { return line->numbers.days.measured.has_value(); }
@@ -25,15 +26,25 @@ struct BestRun {
   std::string gpu_hours() const { return group_digits(line->gpus * 24 * days().value); }
 };
 
+enum class BestOf { strategies, strategies_and_sizes, runs };
+
+std::string_view title_of(BestOf kind) {
+  return kind == BestOf::strategies             ? "The best of each strategy"
+         : kind == BestOf::strategies_and_sizes ? "The best of each strategy and size"
+                                                : "The best runs";
+}
+
 // What was measured goes before what is only estimated.
-std::vector<BestRun> best_runs(const ChartRuns& runs) {
-  std::set<std::string> models, seen;
-  std::vector<const PageLine*> usable;
+std::vector<const PageLine*> usable_runs(const ChartRuns& runs) {
+  std::vector<const PageLine*> out;
   for (const auto* line : runs.ranked)
-    if (line->out.empty() && has_days(*line)) {
-      usable.push_back(line);
-      models.insert(size_class_of(*line->record));
-    }
+    if (line->out.empty() && has_days(*line)) out.push_back(line);
+  return out;
+}
+
+std::vector<BestRun> best_of_strategies(const std::vector<const PageLine*>& usable) {
+  std::set<std::string> models, seen;
+  for (const auto* line : usable) models.insert(size_class_of(*line->record));
   std::vector<BestRun> out;
   for (const auto* line : usable) {
     std::vector<std::string> parts{strategy_of(*line->record)};
@@ -119,26 +130,34 @@ std::vector<std::string> data_row(const BestRun& run) {
 }  // namespace
 
 Chart best_chart(const ChartRuns& runs) {
-  const auto all = best_runs(runs);
-  if (all.size() < 2) return {};
-  const bool one_model = all[0].name.find(" · ") == std::string::npos;
-  Chart out{
-      .name = "best",
-      .title = one_model ? "The best of each strategy" : "The best of each strategy and size"};
-  out.data = {{"Strategy", "GPUs", "Days/100B", "Range", "GPU-hours/100B", "Days to train", "GiB",
-               "Kind", "Run"}};
+  const auto usable = usable_runs(runs);
+  auto all = best_of_strategies(usable);
+  if (usable.size() < 2) return {};
+  const auto kind = all.size() < 2                                 ? BestOf::runs
+                    : all[0].name.find(" · ") == std::string::npos ? BestOf::strategies
+                                                                   : BestOf::strategies_and_sizes;
+  if (kind == BestOf::runs) {
+    all.clear();
+    for (const auto* line : usable) all.push_back({line->name, line});
+  }
+  Chart out{.name = "best", .title = std::string(title_of(kind))};
+  out.data = {{kind == BestOf::runs ? "Run" : "Strategy", "GPUs", "Days/100B", "Range",
+               "GPU-hours/100B", "Days to train", "GiB", "Kind", "Run"}};
   auto& panel = out.panels.emplace_back();
   std::vector<const PageLine*> lines;
   for (const auto& run : all) lines.push_back(run.line);
   const auto looks = shown_series(runs, lines);
   std::vector<double> values;
-  for (const auto& run : by_size(all, kMostInTable)) out.data.push_back(data_row(run));
+  for (const auto& run : by_size(all, kMostInTable)) {
+    out.data.push_back(data_row(run));
+    if (kind == BestOf::runs) out.data.back().back().clear();  // its name is the first column
+  }
   for (const auto* head : {"GPUs", "Kind"}) blank_if_same(out.data, head);
   for (const auto& run : by_size(all, kMostRowsOfBest)) {
     add_values(values, run.days());
     const auto* look = looks.look(run.line->series);
     add_best(out, runs, run, look != nullptr ? *look : 0,
-             !one_model ? ""
+             kind == BestOf::strategies_and_sizes ? ""
              : run.line == all[0].line
                  ? "best"
                  : fmt::format("{:.2f}×", run.days().value / all[0].days().value));
@@ -148,9 +167,11 @@ Chart best_chart(const ChartRuns& runs) {
                             shown(all[0].days().value), what_to_know(all[0]), all[1].name,
                             shown(all[1].days().value), what_to_know(all[1]));
   add_kinds(out.legend, panel.marks);
-  if (all.size() > kMostInTable)
-    out.note = fmt::format("The first {} of {}; the table of runs has them all.", kMostInTable,
-                           all.size());
+  out.note = sentences(
+      {at_the_edge(panel), all.size() <= kMostInTable
+                               ? ""
+                               : fmt::format("The first {} of {}; the table of runs has them all.",
+                                             kMostInTable, all.size())});
   return out;
 }
 

@@ -113,13 +113,16 @@ std::string pace_finding(const std::vector<PlottedCurve>& curves) {
                    most);
 }
 
-// Starts, a stall of an hour, and a spike of the loss would press all other steps together.
+// Starts, a stall of an hour, and a spike of the loss would press all other steps together. A loss
+// may be negative.
 double usual_level(const std::vector<PlottedCurve>& curves) {
   std::vector<double> values;
   for (const auto& curve : curves)
     for (const auto& point : curve.points)
       if (!is_start(curve, point)) values.push_back(point.second);
-  return values.size() < 10 ? 1e300 : 4 * statistics::quantile(values, 0.95);
+  if (values.size() < 10) return 1e300;
+  const double low = statistics::quantile(values, 0.05), high = statistics::quantile(values, 0.95);
+  return high > 0 ? 4 * high : high + 4 * std::max(high - low, 1e-3 * std::abs(high));
 }
 
 std::string peaks_finding(const std::vector<PlottedCurve>& curves) {
@@ -134,20 +137,18 @@ std::string peaks_finding(const std::vector<PlottedCurve>& curves) {
                      shown(static_cast<double>(rise)), 100 * (growth(most) - 1));
 }
 
-double mean_level(const PlottedCurve& curve) {
-  double sum = 0;
-  for (const auto& point : curve.points) sum += point.second;
-  return sum / static_cast<double>(curve.points.size());
-}
-
 // "On average: 612 W of r1 and 580 W of r2."
-std::string average_finding(const std::vector<PlottedCurve>& curves, const char* unit) {
+std::string average_finding(const std::vector<PlottedCurve>& curves, const char* quantity,
+                            const char* unit, double scale) {
   std::vector<std::string> words;
-  for (const auto& curve : curves)
-    words.push_back(
-        fmt::format("{} {} of {}", shown(mean_level(curve)), unit, short_name(*curve.line)));
+  for (const auto& curve : curves) {
+    const auto& stated = curve.line->record->measured.stated;
+    if (const auto mean = stated.find(quantity); mean != stated.end())
+      words.push_back(
+          fmt::format("{} {} of {}", shown(mean->second / scale), unit, short_name(*curve.line)));
+  }
   words.resize(std::min(words.size(), std::size_t{4}));
-  return "On average: " + and_list(words) + ".";
+  return words.empty() ? "" : "On average: " + and_list(words) + ".";
 }
 
 template <class Make>  // a curve of a line
@@ -223,14 +224,14 @@ Chart peaks_chart(const ChartRuns& runs) {
 
 // What the GPUs of a run did, as its supervisor saw it.
 static Chart gpu_chart(const ChartRuns& runs, Chart out,
-                       const std::vector<StepPoint> record::Measurement::*points, const char* unit,
-                       double scale) {
+                       const std::vector<StepPoint> record::Measurement::*points,
+                       const char* quantity, const char* unit, double scale) {
   const auto [lines, all] = longest(runs);
   const auto curves = curves_of(lines, [&](const PageLine& line) {
     return curve_of(line, line.record->measured.*points, scale);
   });
   if (curves.empty()) return {};
-  out.finding = average_finding(curves, unit);
+  out.finding = average_finding(curves, quantity, unit, scale);
   draw_curves(out, runs, curves, {"steps", fmt::format("{} of a GPU", unit)});
   out.note =
       sentences({"The mean of the run's GPUs, each time over about a second.", of_how_many(all)});
@@ -241,12 +242,12 @@ static Chart gpu_chart(const ChartRuns& runs, Chart out,
 
 Chart power_chart(const ChartRuns& runs) {
   return gpu_chart(runs, {.name = "power", .title = "Power over the run"},
-                   &record::Measurement::gpu_watts, "W", 1);
+                   &record::Measurement::gpu_watts, "gpu_watts", "W", 1);
 }
 
 Chart use_chart(const ChartRuns& runs) {
   return gpu_chart(runs, {.name = "use", .title = "Use of the GPUs over the run"},
-                   &record::Measurement::gpu_use, "%", 0.01);
+                   &record::Measurement::gpu_use, "gpu_use", "%", 0.01);
 }
 
 }  // namespace orch::page

@@ -118,12 +118,15 @@ Chart::Axis log_axis(std::string title, const std::vector<double>& values, doubl
   return out;
 }
 
+// Those from the median on, in both directions, until one is far off its neighbour: values that are
+// spread evenly are all usual, however far they reach.
 std::vector<double> usual(std::vector<double> values) {
-  const double middle = statistics::median(values);
-  std::erase_if(values, [&](double value) {
-    return middle > 0 && (value > kFarOff * middle || kFarOff * value < middle);
-  });
-  return values;
+  if (values.empty()) return values;
+  std::ranges::sort(values);
+  auto low = values.begin() + (std::ssize(values) - 1) / 2, high = low;
+  while (high + 1 != values.end() && *(high + 1) <= kFarOff * *high) ++high;
+  while (low != values.begin() && *low <= kFarOff * *(low - 1)) --low;
+  return {low, high + 1};
 }
 
 std::string at_the_edge(const Chart::Panel& panel) {

@@ -1,6 +1,8 @@
 // Two runs that are chosen in the table: how they differ, below its controls.
 
-const kOrigin = 'Where it is from';
+// Names under "Where it is from" that are each run's own; versions, commit and nodes may be a cause.
+const kOwn = new Set(['id', 'kind', 'source', 'table', 'file', 'lines', 'date', 'start', 'end',
+  'experiment', 'experiment file', 'job']);
 
 class Difference {
   constructor(place) {
@@ -60,10 +62,18 @@ class Difference {
   }
 }
 
+// Names with their values; what stands twice has both.
+function joined(pairs) {
+  const out = new Map();
+  for (const [name, value] of pairs)
+    out.set(name, out.has(name) ? `${out.get(name)}; ${value}` : value);
+  return out;
+}
+
 // What the chapters of a run say, by heading and name.
 function valuesOf(item) {
-  const all = new Map(chaptersOf(item).filter(([heading]) => heading !== kOrigin)
-    .map(([heading, pairs]) => [heading, new Map(pairs)]));
+  const all = new Map(chaptersOf(item).map(([heading, pairs]) => [heading,
+    joined(pairs.filter(([name]) => heading !== 'Where it is from' || !kOwn.has(name)))]));
   return {
     all,
     get: (heading, name) => (all.get(heading) || new Map()).get(name) || '',
@@ -73,10 +83,12 @@ function valuesOf(item) {
   };
 }
 
-// "1.25×", where both begin with a number above 0.
+// "1.25×", where both are a number above 0 with the same words behind it: the same unit and kind.
 function timesText(a, b) {
-  const number = (words) => Number((/^[0-9][0-9.,]*(?![0-9A-Za-z])/.exec(words) || [''])[0]
-    .replaceAll(',', ''));
-  const [from, to] = [number(a), number(b)];
+  const number = /^([0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)(?![0-9A-Za-z.]|-[0-9])(.*)$/;
+  const [first, second] = [a, b].map((words) => number.exec(words));
+  const unit = ([, , rest]) => rest.replace(/ \((?:95|90) % [^)]*\)/, '').replace(/[0-9][0-9.,]*/g, '#');
+  if (!first || !second || unit(first) !== unit(second)) return '';
+  const [from, to] = [first, second].map(([, digits]) => Number(digits.replaceAll(',', '')));
   return from > 0 && to > 0 ? `${(to / from).toPrecision(3)}×` : '';
 }

@@ -32,6 +32,7 @@ class Hints {
   place() {
     if (!this.at) return;
     const box = this.at.getBoundingClientRect();
+    this.tip.style.left = '0';  // where it was before would limit its width
     const room = document.documentElement.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, box.left)) + scrollX}px`;
     this.tip.style.top = `${box.bottom + 4 + scrollY}px`;

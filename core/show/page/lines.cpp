@@ -57,20 +57,43 @@ void find_families(std::vector<PageLine>& lines) {
   }
 }
 
-// Runs of ours, or parts of a log, that no setting and no outcome distinguishes.
+// The label of a run's id without the number of a repeat: "gpt-ddp-r2-0f3a…" is of "gpt-ddp".
+std::pair<std::string, std::string> label_and_repeat(const std::string& id) {
+  auto label = id.substr(0, id.rfind('-'));
+  const auto at = label.rfind("-r");
+  if (at == std::string::npos || at + 2 >= label.size() ||
+      label.find_first_not_of("0123456789", at + 2) != std::string::npos)
+    return {label, ""};
+  return {label.substr(0, at), label.substr(at + 2)};
+}
+
+// What runs have in common that are repeats of one: the setting and the outcome, software and
+// arguments, and the run that they repeat, or the log that they are parts of.
+std::string repeat_key(const Record& record, bool is_log) {
+  auto key = settings_of(record, kOfRepeats) + std::string(record::name(record.state)) + '\n' +
+             std::string(record::name(record.failure)) + '\n' + record.source + '\n' +
+             (is_log ? record.origin.file : label_and_repeat(record.id).first) + '\n';
+  for (const auto* pairs : {&record.arguments, &record.origin.versions})
+    for (const auto& [name, value] : *pairs) key += name + '\n' + value + '\n';
+  return key;
+}
+
+// Runs of ours, or parts of a log, that no setting and no outcome distinguishes. Two runs with one
+// label and no number of a repeat, or the same one, differ in what only the hash says.
 void find_repeats(std::vector<PageLine>& lines) {
   std::map<std::string, std::vector<PageLine*>> groups;
+  std::map<std::string, std::set<std::string>> numbers;
   for (auto& line : lines) {
     const auto& record = *line.record;
     const bool is_log = record.origin.kind == "log" && !record.origin.file.empty();
     if (!is_log && run_name(record).hash.empty()) continue;
-    groups[settings_of(record, kOfRepeats) + std::string(record::name(record.state)) + '\n' +
-           std::string(record::name(record.failure)) + '\n' + (is_log ? record.origin.file : "")]
-        .push_back(&line);
+    const auto key = repeat_key(record, is_log);
+    groups[key].push_back(&line);
+    numbers[key].insert(is_log ? record.id : label_and_repeat(record.id).second);
   }
   std::size_t number = 0;
   for (const auto& [key, members] : groups) {
-    if (members.size() < 2) continue;
+    if (members.size() < 2 || numbers[key].size() < members.size()) continue;
     ++number;
     for (auto* line : members) line->alike = number;
   }

@@ -21,17 +21,20 @@ function rowsOf(item) {
   return item.unfolded ? [...own, ...item.repeats.flatMap(rowsOf)] : own;
 }
 
+function setUnfolded(item, unfolded) {
+  item.unfolded = unfolded;
+  if (item.folder) item.folder.setAttribute('aria-expanded', String(unfolded));
+}
+
 function unfold(item) {
   if (item.unfolded) for (const row of item.repeats.flatMap(rowsOf)) row.remove();
-  item.unfolded = !item.unfolded;
-  item.folder.setAttribute('aria-expanded', String(item.unfolded));
+  setUnfolded(item, !item.unfolded);
   if (item.unfolded) (item.open ? item.more : item.row).after(...item.repeats.flatMap(rowsOf));
 }
 
 function addFolder(item) {
-  item.unfolded = false;
-  item.folder = element('button', {type: 'button', class: 'folder', 'aria-expanded': 'false'},
-    `${item.repeats.length + 1} alike`);
+  item.folder = element('button', {type: 'button', class: 'folder',
+    'aria-expanded': String(Boolean(item.unfolded))}, `${item.repeats.length + 1} alike`);
   item.folder.addEventListener('click', () => unfold(item));
   item.row.cells[0].append(item.folder);
   for (const {row} of item.repeats) row.classList.add('repeat');

@@ -111,12 +111,12 @@ void cell(std::string& out, const record::Record& record, const HtmlCell& filled
   out += "</td>";
 }
 
-// Of each group of repeats the one that stands for them: what was measured before what is
-// estimated, then the fastest.
+// Of each group of repeats the one that stands for them: what is sound before what is doubtful,
+// what was measured before what is estimated, then the fastest.
 std::set<const PageLine*> leaders_of(const std::vector<PageLine>& lines) {
   const auto key = [](const PageLine& line) {
     const auto& days = line.numbers.best_days();
-    return std::tuple(!line.numbers.days.measured, days ? days->value : 1e300);
+    return std::tuple(!line.out.empty(), !line.numbers.days.measured, days ? days->value : 1e300);
   };
   std::map<std::size_t, const PageLine*> best;
   for (const auto& line : lines)

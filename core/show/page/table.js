@@ -5,9 +5,16 @@ const kFirst = 50;
 const kNext = 100;
 const collator = new Intl.Collator('en', {numeric: true});
 
+// A cell's words, without those of its button.
+function wordsOf(cell) {
+  const button = cell.querySelector('.folder');
+  const words = cell.textContent;
+  return button ? words.slice(0, words.length - button.textContent.length) : words;
+}
+
 function valueOf(row, column, isNumber) {
   const cell = row.cells[column];
-  if (!isNumber) return cell.textContent.trim().toLowerCase();
+  if (!isNumber) return wordsOf(cell).trim().toLowerCase();
   return cell.dataset.v === undefined ? NaN : Number(cell.dataset.v);
 }
 
@@ -118,12 +125,16 @@ class Table {
     const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const isShown = (item) => {
       if (item.text === undefined)
-        item.text = [...item.row.cells].map((c) => c.textContent).join(' ').toLowerCase();
+        item.text = [...item.row.cells].map(wordsOf).join(' ').toLowerCase();
       return words.every((word) => item.text.includes(word)) &&
         this.choices.every(({select, column}) =>
           select.value === '' || select.value === `=${this.choiceOf(item.row, column)}`);
     };
-    for (const item of this.rows) item.shown = membersOf(item).some(isShown);
+    for (const item of this.items) item.hit = isShown(item);
+    for (const item of this.rows) {
+      item.shown = membersOf(item).some(({hit}) => hit);
+      if (item.repeats) setUnfolded(item, item.shown && !item.hit);  // one below it was found
+    }
     this.display();
   }
 
@@ -133,7 +144,8 @@ class Table {
     this.body.replaceChildren();
     this.box.scrollTop = 0;
     this.append(kFirst);
-    const n = this.matching.flatMap(membersOf).length, all = this.items.length;
+    const n = this.matching.flatMap(membersOf).filter(({hit}) => hit !== false).length;
+    const all = this.items.length;
     document.getElementById('shown').textContent =
       n === all ? `All ${counted(all, 'run')} shown` : `${text(n)} of ${counted(all, 'run')} shown`;
   }

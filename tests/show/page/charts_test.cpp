@@ -153,6 +153,24 @@ TEST_CASE("the best of each model comes in the order of their sizes", "[page][ch
   CHECK(made.chart.data[1][6].ends_with(" of 76.0"));  // GiB
 }
 
+TEST_CASE("where there is one strategy, its best runs are shown", "[page][chart]") {
+  auto page = sweep();
+  page.records.resize(22);  // megatron's; two of them do not fit
+  const MadeChart made(page, best_chart);
+  CHECK(made.chart.title == "The best runs");
+  REQUIRE(made.chart.data.size() > 7);
+  CHECK((made.chart.data[0].front() == "Run" && made.chart.data[1].back().empty()));
+  REQUIRE(made.panel().rows.size() == 7);
+  // Measured ones are first; of these two tensor-parallel ranks and two stages are the fastest, 5 %
+  // below 10 + 3 * 2 + 2 * 2 + 5 s.
+  const auto best = made.marks_of("s-8");
+  REQUIRE(best.size() == 1);
+  CHECK((best[0].y == 0 && !best[0].is_hollow));
+  CHECK(best[0].x == Approx(100e9 / (512.0 * 2048) * 25 * 0.95 / 86400));
+  page.records.erase(page.records.begin(), page.records.begin() + 21);
+  CHECK(MadeChart(page, best_chart).chart.panels.empty());
+}
+
 TEST_CASE("a grid has the days of each place, and other parameters to choose", "[page][chart]") {
   const MadeChart made(sweep(), sweep_chart);
   CHECK(made.chart.answers == std::vector<std::string>{"tensor_parallel", "pipeline_parallel"});
@@ -186,6 +204,7 @@ TEST_CASE("power and use are curves where a run tells of them", "[page][chart]")
     page.records[0].measured.gpu_watts.push_back({step, 590.0 + static_cast<double>(step)});
     page.records[0].measured.gpu_use.push_back({step, 0.9});
   }
+  page.records[0].measured.stated["gpu_watts"] = 620;  // of all looks, also those that are not kept
   const MadeChart power(page, power_chart), use(page, use_chart);
   CHECK(power.panel().marks.at(0).line.size() == 5);
   CHECK(power.panel().y.title == "W of a GPU");

@@ -312,8 +312,8 @@ inline Page repeats() {
     measure(page.records.back(), shape.step, 60);
   };
   add("megatron-384gpu-tp8-pp6-dp8-mb2-00000001", {"megatron", 384, 8, 6, 2, 1536, 108});
-  add("megatron-384gpu-tp8-pp6-dp8-mb2-00000002", {"megatron", 384, 8, 6, 2, 1536, 104});
-  add("megatron-384gpu-tp8-pp6-dp8-mb2-00000003", {"megatron", 384, 8, 6, 2, 1536, 112});
+  add("megatron-384gpu-tp8-pp6-dp8-mb2-r2-00000002", {"megatron", 384, 8, 6, 2, 1536, 104});
+  add("megatron-384gpu-tp8-pp6-dp8-mb2-r3-00000003", {"megatron", 384, 8, 6, 2, 1536, 112});
   add("megatron-384gpu-tp4-pp12-dp8-mb2-00000004", {"megatron", 384, 4, 12, 2, 1536, 52});
   add("megatron-192gpu-tp8-pp6-dp4-mb2-00000005", {"megatron", 192, 8, 6, 2, 1536, 208});
   add("fsdp-192gpu-tp1-pp1-dp192-mb1-00000006", {"fsdp", 192, 1, 1, 1, 1536, 300});

@@ -121,10 +121,11 @@ def marks(runs):
     if gpus and len(set.union(*gpus)) == 1:
         days = sum(first(filter(counts, runs), ['days', 'estimated_days'], best_days))
     curves = sorted((run['losses'] for run in runs if run['losses'] > 1), reverse=True)
-    series = {(run['strategy'], run['model']) for run in runs
-              if counts(run) and 'gpus' in run and best_days(run) < 1e99}
+    usable = [run for run in runs if counts(run) and 'gpus' in run and best_days(run) < 1e99]
+    series = {(run['strategy'], run['model']) for run in usable}
     return {
-        'best': min(7, len(series)) if len(series) > 1 else 0,
+        # Of each strategy and model, or of the runs where there is one.
+        'best': min(7, len(series) if len(series) > 1 else len(usable)) if len(usable) > 1 else 0,
         'days': days,
         'scaling': scaling(runs),
         'time': 5 * sum(first(runs, ['items', 'estimated_items'])),  # five groups in every bar
