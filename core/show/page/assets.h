@@ -2,11 +2,11 @@
 
 #include <string_view>
 
-// What the page brings along, made into texts at build time (embed.cmake).
+// The scripts and the style sheet of the page, embedded as strings at build time (embed.cmake).
 namespace orch::page::assets {
 
 extern const std::string_view kStart, kScript, kStyle;
-// Their SHA-256 in hexadecimal digits.
+// SHA-256 of each, in hexadecimal digits.
 extern const std::string_view kStartHash, kScriptHash, kStyleHash;
 
 }  // namespace orch::page::assets

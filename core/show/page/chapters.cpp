@@ -15,8 +15,8 @@ using record::Measurement;
 using record::Origin;
 using record::Record;
 
-constexpr std::size_t kMostFull = 200;   // runs that are written in full for who has no scripts
-constexpr std::size_t kMostInList = 40;  // nodes, odd steps and the like
+constexpr std::size_t kMostFull = 200;   // runs written in full for browsers without scripts
+constexpr std::size_t kMostInList = 40;  // items in a list of nodes, odd steps, ...
 
 void add(Pairs& out, std::string name, std::string value) {
   if (!value.empty()) out.emplace_back(std::move(name), std::move(value));
@@ -149,7 +149,8 @@ Pairs estimated_pairs(const PageLine& line) {
   return out;
 }
 
-// "communication: tensor-parallel all-reduce": what was measured and what was estimated of it.
+// One pair per item, such as "communication: tensor-parallel all-reduce", with its measured and its
+// estimated time.
 Pairs item_pairs(const Record& record) {
   Pairs out;
   const auto add_all = [&](const char* kind, const std::vector<plan::EstimateItem>& items) {
@@ -197,7 +198,7 @@ Pairs origin_pairs(const Record& record) {
   return out;
 }
 
-// What a program printed of itself, and orch has no name for.
+// The arguments that a program printed and orch has no name for.
 Pairs argument_pairs(const Record& record) {
   Pairs out;
   for (const auto& [name, value] : record.arguments) add(out, name, value);

@@ -1,23 +1,23 @@
-// Draws any chart. Its data has every number in the units of its axes and every text ready; here is
-// only where things stand, which depends on the width.
+// Draws any chart. The data has all numbers in the units of the axes and all strings formatted; the
+// script computes only the layout, which depends on the width.
 
 const kMargin = {top: 12, right: 16, bottom: 44, left: 62};
 const kShapes = ['M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z', 'M-4 -4h8v8h-8z',
   'M0 -5.2L5 4h-10z', 'M0 -6L4.5 0L0 6L-4.5 0z', 'M0 5.2L5 -4h-10z',
   'M-1.8 -5.2h3.6v3.4h3.4v3.6h-3.4v3.4h-3.6v-3.4h-3.4v-3.6h3.4z', 'M-5.5 -2.2h11v4.4h-11z'];
 const kDashes = [undefined, '7 3', '2 3', '9 3 2 3', '12 4', '4 2 1 2', '1 2', '14 3 3 3'];
-const kLow = 120;   // a frame that has no room for the title of its y axis beside it
-const kBold = 7.7;  // what a letter of a label takes
+const kLow = 120;   // up to this height, a frame has no room for a title beside its y axis
+const kBold = 7.7;  // width of a letter of a label
 const kArrow = 'M0 -3l-5 -9h10z';
 const kCell = {least: 24, most: 76, height: 30, gap: 28};
 
-// An axis on a stretch of the picture. What is beyond its ends is drawn at them.
+// Maps the values of an axis to coordinates; values beyond its ends are clamped.
 function scaleOf({low, high, log}, from, to) {
   const share = (v) => log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low);
   return (v) => from + (to - from) * share(Math.min(high, Math.max(low, v)));
 }
 
-// Those ticks whose words do not touch; room: what each takes.
+// The ticks whose labels do not overlap. room: returns the length that a label needs.
 function apart(ticks, scale, room) {
   let last;
   return ticks.filter(([value, words], i) => {
@@ -62,7 +62,7 @@ function drawRule(svg, rule, frame) {
 const classOf = (mark) => ['mark', mark.hollow ? 'estimated' : 'measured', mark.faint && 'faint',
   mark.doubtful && 'doubtful', `s${mark.look}`].filter(Boolean).join(' ');
 
-// A shape, and a line between its limits.
+// Draws a shape and, if the mark has limits, a line between them.
 function drawPoint(svg, mark, {x, y, rows}) {
   if (mark.low !== undefined) {
     const at = rows ? {x1: x(mark.low), x2: x(mark.high), y1: y(mark.y), y2: y(mark.y)} :
@@ -107,13 +107,13 @@ function drawCell(svg, mark, {x, y}) {
 const kDraw = {points: drawPoint, bars: drawBar, lines: drawCurve, grid: drawCell};
 
 function drawContent(svg, kind, panel, frame) {
-  const order = (mark) => mark.hollow ? 0 : 1;  // what was measured is on top
+  const order = (mark) => mark.hollow ? 0 : 1;  // measured marks are on top
   for (const rule of panel.rules) drawRule(svg, rule, frame);
   for (const mark of [...panel.marks].sort((a, b) => order(a) - order(b)))
     kDraw[kind](svg, mark, frame);
 }
 
-// Rows one below the other: labels stand before them where there is room, and else above.
+// Draws a panel of rows. Labels are to the left of the rows if there is room, else above them.
 function drawRows(svg, kind, panel, top, width) {
   const longest = Math.max(...panel.rows.map((row) => (row.label || '').length));
   const kinds = panel.rows.some((row) => row.kind) ? 66 : 0;
@@ -143,7 +143,7 @@ function drawRows(svg, kind, panel, top, width) {
   return at + 4 + kMargin.bottom;
 }
 
-// With two axes.
+// Draws a panel with two axes.
 function drawFrame(svg, kind, panel, top, width, height) {
   const side = panel.square ? Math.min(width, 560) : width;
   const isLow = !panel.square && height <= kLow;
@@ -162,7 +162,7 @@ function drawFrame(svg, kind, panel, top, width, height) {
   return bottom + kMargin.bottom;
 }
 
-// Side by side as long as there is room, then below.
+// Draws grids side by side while there is room, then in a new line.
 function drawGrids(svg, panels, width) {
   let left = 0, top = 0, lowest = 0;
   for (const panel of panels) {
@@ -187,7 +187,7 @@ function drawGrids(svg, panels, width) {
   return lowest + 8;
 }
 
-// Besides its colour each part of a bar has a pattern: none, empty, lines, dots, lines back.
+// Each part of a bar has a pattern besides its colour: none, empty, lines, dots, reverse lines.
 function addPatterns(svg) {
   const pattern = (look, size, name, attributes) => drawn('pattern', {id: `pattern-${look}`,
     width: size, height: size, patternUnits: 'userSpaceOnUse'},
@@ -199,7 +199,7 @@ function addPatterns(svg) {
     pattern(4, 6, 'path', {class: 'pattern-line', d: 'M-1 5l2 2M0 0l6 6M5 -1l2 2'})));
 }
 
-// Returns the height.
+// Draws the chart and returns its height.
 function drawChart(svg, chart, width) {
   svg.frames = [];
   if (chart.kind === 'grid') return drawGrids(svg, chart.panels, width);

@@ -1,5 +1,5 @@
-// The best run of each strategy and size, or the best runs where there is one strategy: what the
-// first screen shows beside the answer.
+// The best run of each strategy and size, or the best runs if there is only one strategy. The first
+// screen of the page shows this chart beside the answer.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr std::size_t kMostRowsOfBest = 7;
 constexpr std::size_t kMostInTable = 16;
 
 struct BestRun {
-  std::string name;  // "megatron", or "megatron · 182B"; among runs of one strategy, the run's
+  std::string name;  // "megatron" or "megatron · 182B"; with one strategy, the run's name
   const PageLine* line = nullptr;
 
   bool is_measured() const { return line->numbers.days.measured.has_value(); }
@@ -34,7 +34,7 @@ std::string_view title_of(BestOf kind) {
                                                 : "The best runs";
 }
 
-// What was measured goes before what is only estimated.
+// The runs that count and have days, measured before estimated.
 std::vector<const PageLine*> usable_runs(const ChartRuns& runs) {
   std::vector<const PageLine*> out;
   for (const auto* line : runs.ranked)
@@ -82,7 +82,7 @@ void add_best(Chart& chart, const ChartRuns& runs, const BestRun& run, std::size
        beside});
 }
 
-// A column that says the same of all says nothing: empty ones are left out.
+// Clears a column in which all values are equal, since empty columns are not shown.
 void blank_if_same(show::TextRows& data, const std::string& head) {
   const auto column = static_cast<std::size_t>(std::ranges::find(data[0], head) - data[0].begin());
   const auto is_first = [&](const auto& row) { return row[column] == data[1][column]; };
@@ -90,7 +90,7 @@ void blank_if_same(show::TextRows& data, const std::string& head) {
   for (auto row = data.begin() + 1; row != data.end(); ++row) (*row)[column].clear();
 }
 
-// "62.1 of 76.0".
+// Memory used and available in GiB: "62.1 of 76.0".
 std::string memory_words(const PageLine& line) {
   const auto& memory =
       line.numbers.memory.measured ? line.numbers.memory.measured : line.numbers.memory.estimated;
@@ -100,11 +100,11 @@ std::string memory_words(const PageLine& line) {
          (limit ? fmt::format(" of {:.1f}", *limit / kGiB) : "");
 }
 
-// The first of them, small models before large ones and before those of an unknown size.
+// The first `most` runs, sorted by size of the model; unknown sizes come last.
 std::vector<BestRun> by_size(const std::vector<BestRun>& all, std::size_t most) {
   std::vector<BestRun> out(all.begin(),
                            all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
-  std::map<std::string, double> sizes;  // by class: strategies count parameters in several ways
+  std::map<std::string, double> sizes;  // by size class: strategies count parameters differently
   for (const auto& run : out)
     sizes.try_emplace(size_class_of(*run.line->record),
                       run.line->record->field_number("params").value_or(1e300));
@@ -150,7 +150,7 @@ Chart best_chart(const ChartRuns& runs) {
   std::vector<double> values;
   for (const auto& run : by_size(all, kMostInTable)) {
     out.data.push_back(data_row(run));
-    if (kind == BestOf::runs) out.data.back().back().clear();  // its name is the first column
+    if (kind == BestOf::runs) out.data.back().back().clear();  // the first column has its name
   }
   for (const auto* head : {"GPUs", "Kind"}) blank_if_same(out.data, head);
   for (const auto& run : by_size(all, kMostRowsOfBest)) {

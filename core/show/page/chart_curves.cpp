@@ -1,4 +1,5 @@
-// What runs tell of their steps: the loss, the seconds of each step, the peak of memory so far.
+// The charts over the steps of a run: loss, seconds per step, peak memory so far, power and use of
+// the GPUs.
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ PlottedCurve curve_of(const PageLine& line, const std::vector<StepPoint>& points
   return out;
 }
 
-// By tokens, or by steps where the tokens of a run are not known.
+// The loss by tokens, or by steps if the tokens of a run are unknown.
 PlottedCurve curve_of_loss(const PageLine& line, bool by_tokens) {
   PlottedCurve out{&line};
   std::vector<double> steps;
@@ -44,7 +45,7 @@ PlottedCurve curve_of_loss(const PageLine& line, bool by_tokens) {
   return out;
 }
 
-// Of runs whose loss became NaN those are left out, as long as there are others.
+// Runs whose loss became NaN are named as the best only if there are no others.
 std::string loss_finding(const std::vector<PlottedCurve>& curves, bool by_tokens) {
   std::set<std::string> models;
   std::vector<std::string> words;
@@ -77,7 +78,7 @@ std::string nan_note(const ChartRuns& runs) {
   return out.empty() ? "" : show::cut(and_list(out), 400) + ".";
 }
 
-// The first step after a start compiles, allocates and connects: that it is slow is no news.
+// True for the first step after a start, which is always slow: it compiles, allocates and connects.
 bool is_start(const PlottedCurve& curve, const Chart::Place& point) {
   return point == curve.points.front() ||
          std::ranges::any_of(curve.line->record->measured.resumes, [&](const auto step) {
@@ -113,8 +114,8 @@ std::string pace_finding(const std::vector<PlottedCurve>& curves) {
                    most);
 }
 
-// Starts, a stall of an hour, and a spike of the loss would press all other steps together. A loss
-// may be negative.
+// The highest value that the axis needs to show. Starts, a stall of an hour or a spike of the loss
+// would compress all other steps. A loss may be negative.
 double usual_level(const std::vector<PlottedCurve>& curves) {
   std::vector<double> values;
   for (const auto& curve : curves)
@@ -151,7 +152,7 @@ std::string average_finding(const std::vector<PlottedCurve>& curves, const char*
   return words.empty() ? "" : "On average: " + and_list(words) + ".";
 }
 
-template <class Make>  // a curve of a line
+template <class Make>  // Make: line -> curve
 std::vector<PlottedCurve> curves_of(const std::vector<const PageLine*>& lines, Make make) {
   std::vector<PlottedCurve> out;
   for (const auto* line : lines)
@@ -179,7 +180,7 @@ Chart loss_chart(const ChartRuns& runs) {
   return out;
 }
 
-// What drifts, stalls and starts again shows here.
+// Shows runs that slow down, stall or restart.
 Chart pace_chart(const ChartRuns& runs) {
   const auto [lines, all] = longest(runs);
   const auto curves = curves_of(lines, [](const PageLine& line) {
@@ -200,7 +201,8 @@ Chart pace_chart(const ChartRuns& runs) {
   return out;
 }
 
-// A run that goes on rising may not last. To its end, for nothing rose after the last of them.
+// Shows runs whose memory keeps rising and may run out. A curve is extended to the last step,
+// because a peak stays constant after its last rise.
 Chart peaks_chart(const ChartRuns& runs) {
   const auto [lines, all] = longest(runs);
   const auto curves = curves_of(lines, [](const PageLine& line) {
@@ -208,7 +210,7 @@ Chart peaks_chart(const ChartRuns& runs) {
     const auto end = static_cast<double>(last_step(line.record->measured));
     if (out.points.size() > 1 && end > out.points.back().first)
       out.points.emplace_back(end, out.points.back().second);
-    for (std::size_t i = out.points.size(); i-- > 1;)  // as steps, not as slopes
+    for (std::size_t i = out.points.size(); i-- > 1;)  // a step curve
       out.points.insert(out.points.begin() + static_cast<std::ptrdiff_t>(i),
                         {out.points[i].first, out.points[i - 1].second});
     return out;
@@ -222,7 +224,7 @@ Chart peaks_chart(const ChartRuns& runs) {
   return out;
 }
 
-// What the GPUs of a run did, as its supervisor saw it.
+// A chart of what the supervisor of a run sampled on its GPUs.
 static Chart gpu_chart(const ChartRuns& runs, Chart out,
                        const std::vector<StepPoint> record::Measurement::*points,
                        const char* quantity, const char* unit, double scale) {

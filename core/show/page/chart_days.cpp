@@ -1,5 +1,5 @@
-// Days per 100B tokens: by number of GPUs, as rows where there are two of these, or where all runs
-// have as many, the best runs one below the other.
+// Days per 100B tokens by number of GPUs. With two numbers of GPUs the chart has rows instead of an
+// axis; if all runs have the same number, it ranks the best runs.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kDays = "days per 100B tokens";
 
-// A number of a run: what was measured, or what is estimated.
+// A run with either its measured or its estimated days.
 struct FoundRun {
   const PageLine* line = nullptr;
   bool is_measured = false;
@@ -39,7 +39,7 @@ void keep(ByGpus& held, const PageLine& line, bool is_measured) {
   if (!is_new && found.days().value < at->second.days().value) at->second = found;
 }
 
-// The best run of each series for each number of GPUs.
+// The best measured and estimated run of each series for each number of GPUs.
 std::map<std::string, BestDays> best_by_gpus(const std::vector<const PageLine*>& usable) {
   std::map<std::string, BestDays> out;
   for (const auto* line : usable) {
@@ -54,7 +54,8 @@ std::string days_words(const FoundRun& found) {
                      plural(found.line->gpus, "GPU"), found.kind());
 }
 
-// What was measured, where anything was: an estimate of another model would say little beside it.
+// Compares measured runs if there are any, and estimates only otherwise: an estimate of another
+// model means little next to a measurement.
 std::string days_finding(const std::vector<const PageLine*>& usable) {
   std::vector<FoundRun> all;
   for (const auto* line : usable)
@@ -75,7 +76,7 @@ std::string days_finding(const std::vector<const PageLine*>& usable) {
   return out;
 }
 
-// Only the number of GPUs differs, and what follows from it.
+// True if the runs differ only in the number of GPUs and in what follows from it.
 bool are_related(const PageLine& a, const PageLine& b) {
   return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
 }
@@ -93,8 +94,8 @@ std::vector<std::string> days_row(const std::string& series, const FoundRun& fou
           range[2], found.line->name};
 }
 
-// The marks of a series and the lines between them. shift: a factor, so that marks of other series
-// on as many GPUs stand beside them.
+// Adds the marks of a series and the lines between them. shift: a factor on the number of GPUs that
+// separates the marks of different series.
 void add_days(Chart& chart, const ChartRuns& runs, const ByGpus& points,
               const std::pair<std::string, std::size_t>& series, double shift) {
   auto& panel = chart.panels[0];
@@ -115,7 +116,7 @@ void add_days(Chart& chart, const ChartRuns& runs, const ByGpus& points,
   }
 }
 
-// Without axes yet.
+// The chart without axes and marks.
 Chart chart_by_gpus(const std::vector<const PageLine*>& usable) {
   Chart out{.title = "Days per 100B tokens by number of GPUs", .finding = days_finding(usable)};
   out.data = {{"Series", "GPUs", "Kind", "Days", "Low", "High", "Run"}};
@@ -129,7 +130,8 @@ std::string note_by_gpus(const Chart& chart, const std::string& lines, const Cha
                     at_the_edge(chart.panels[0]), shown.note, not_drawn(runs, has_days)});
 }
 
-// Two numbers of GPUs would be the two ends of an empty axis: they are rows of each series.
+// The chart for two numbers of GPUs. They would be the two ends of an otherwise empty axis, so each
+// is a row of its series.
 Chart strip(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {
   const auto shown = shown_series(runs, usable);
   const auto all = best_by_gpus(usable);
@@ -137,7 +139,7 @@ Chart strip(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {
   auto& panel = out.panels[0];
   std::vector<double> values;
   for (const auto& [name, look] : shown.series) {
-    std::map<double, double> row_of;  // by GPUs
+    std::map<double, double> row_of;  // by number of GPUs
     for (const auto* points : {&all.at(name).estimated, &all.at(name).measured})
       for (const auto& [gpus, found] : *points) row_of[gpus] = 0;
     for (auto& [gpus, row] : row_of) {
@@ -189,7 +191,7 @@ Chart by_gpus(const ChartRuns& runs, const std::vector<const PageLine*>& usable)
 }
 
 std::string ranking_finding(const ChartRuns& runs, const std::vector<const PageLine*>& lines) {
-  // An estimate may be far too low: what was measured goes before it.
+  // Measured runs are preferred, because an estimate may be far too low.
   const auto measured = std::ranges::find_if(
       lines, [](const PageLine* line) { return line->numbers.days.measured.has_value(); });
   const auto& best = measured != lines.end() ? **measured : *lines.front();
@@ -217,7 +219,7 @@ Chart ranking(const ChartRuns& runs, const std::vector<const PageLine*>& usable)
   for (const auto* line : best) {
     const auto row = static_cast<double>(panel.rows.size());
     panel.rows.push_back({run_label(runs, *line)});
-    for (const bool is_measured : {false, true}) {  // the measured on top
+    for (const bool is_measured : {false, true}) {  // measured marks on top
       const auto& days = line->numbers.days;
       if (is_measured ? !days.measured : !days.estimated) continue;
       const FoundRun found{line, is_measured};
@@ -265,7 +267,7 @@ Chart days_chart(const ChartRuns& runs) {
     if (line->out.empty() && has_days(*line)) usable.push_back(line);
   if (usable.empty()) return {};
   const auto series = shown_series(runs, usable);
-  std::set<double> all, counts;  // of the series that are shown
+  std::set<double> all, counts;  // counts: only of the series shown
   for (const auto* line : usable) {
     all.insert(line->gpus);
     if (series.look(line->series) != nullptr) counts.insert(line->gpus);

@@ -1,4 +1,4 @@
-// Memory of the fullest GPU against what a run can use there.
+// Peak memory of the fullest GPU of each run, and the limit there.
 
 #include <fmt/format.h>
 
@@ -27,13 +27,14 @@ double gib_of(const PageLine& line) {
 
 double limit_of(const PageLine& line) { return line.numbers.memory_limit.value_or(0) / kGiB; }
 
-// How full a run makes the GPU; of those without a limit, in bytes.
+// The share of the memory limit that a run uses. Without a limit, a huge number that grows with the
+// memory, so that such runs sort first.
 double fullness(const PageLine& line) {
   return gib_of(line) / line.numbers.memory_limit.value_or(1 / kGiB) * kGiB;
 }
 
-// Half of the rows are for the best runs, half for the fullest of the others: those that do not fit
-// are why one looks here.
+// Half of the rows show the best runs, half the fullest of the others, because readers look here
+// for runs that do not fit.
 std::vector<const PageLine*> drawn_of(const std::vector<const PageLine*>& all) {
   auto out = best_first(all, all.size() <= kMostRows ? kMostRows : kMostRows / 2);
   std::vector<const PageLine*> others;
@@ -64,7 +65,7 @@ std::string memory_finding(const std::vector<const PageLine*>& drawn) {
                      most->numbers.memory.measured ? "measured" : "estimated");
 }
 
-// An estimate of thousands of GiB ends at the edge: beside it nothing else would be seen.
+// The axis is limited, so that an estimate of thousands of GiB does not hide all other runs.
 Chart::Axis memory_axis(const std::vector<const PageLine*>& drawn) {
   double most = 0, usual = 0;
   for (const auto* line : drawn) {

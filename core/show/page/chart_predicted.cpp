@@ -1,4 +1,4 @@
-// Predicted against measured seconds per step: on the diagonal, the estimate is exact.
+// Predicted against measured seconds per step; on the diagonal the estimate is exact.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ struct Prediction {
   double measured = 0, predicted = 0, error = 0;
 };
 
-// Runs that are not to be believed say nothing of the estimate.
+// Runs that do not count are ignored: they do not show how good the estimate is.
 std::string predicted_finding(const std::vector<Prediction>& all) {
   std::vector<double> errors, sizes;
   for (const auto& point : all)

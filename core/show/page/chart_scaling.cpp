@@ -1,7 +1,7 @@
-// Scaling efficiency: tokens per second and GPU, relative to the fewest GPUs. Only runs of one
-// family compare: all settings are the same but the number of GPUs, and the global batch is (strong
-// scaling) or the batch of each rank is (weak scaling). Of each strategy and model the family with
-// the most marks is shown.
+// Scaling efficiency: tokens per second per GPU, relative to the run on the fewest GPUs. Only runs
+// of one family are compared: they agree in all settings except the number of GPUs, and have the
+// same global batch (strong scaling) or the same batch per rank (weak scaling). For each strategy
+// and model the chart shows the family with the most measured marks.
 
 #include <fmt/format.h>
 
@@ -19,18 +19,18 @@ struct Throughput {
   const PageLine* line = nullptr;
   bool is_measured = false;
   double per_gpu = 0;  // tokens per second
-  double share = 0;    // of that on the fewest GPUs
+  double share = 0;    // relative to the fewest GPUs
 };
 
 struct ScalingFamily {
   bool is_strong = false;
-  std::vector<Throughput> measured, estimated;  // by GPUs
+  std::vector<Throughput> measured, estimated;  // in order of GPUs
 
   std::size_t size() const { return measured.size() + estimated.size(); }
   const std::vector<Throughput>& best() const { return measured.empty() ? estimated : measured; }
 };
 
-// Of the runs on as many GPUs the fastest. Two numbers of GPUs at least.
+// The fastest run for each number of GPUs; empty if there are fewer than two numbers.
 std::vector<Throughput> throughput_of(const std::vector<const PageLine*>& members,
                                       bool is_measured) {
   std::map<double, Throughput> fastest;
@@ -65,7 +65,7 @@ std::vector<ScalingFamily> families_of(const std::vector<const PageLine*>& some)
   return out;
 }
 
-// What was measured goes before what is estimated, then more marks before fewer, then the faster.
+// Orders families by number of measured marks, then by number of all marks, then by speed.
 bool is_larger(const ScalingFamily& a, const ScalingFamily& b) {
   const auto rank = [](const ScalingFamily& family) {
     double most = 0;
@@ -78,10 +78,11 @@ bool is_larger(const ScalingFamily& a, const ScalingFamily& b) {
 
 struct Scaling {
   ScalingFamily family;
-  std::size_t others = 0;  // families that are not drawn
+  std::size_t others = 0;  // number of families not drawn
 };
 
-// By series; none where no family has three numbers of GPUs: two are a ratio, not a curve.
+// The family to draw for each series. Empty if no family has three numbers of GPUs: two give a
+// ratio, not a curve.
 std::map<std::string, Scaling> scaling_of(const std::vector<const PageLine*>& usable) {
   std::map<std::string, std::vector<const PageLine*>> series;
   for (const auto* line : usable) series[line->series].push_back(line);

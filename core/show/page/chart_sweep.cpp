@@ -1,6 +1,6 @@
-// Days per 100B tokens by two parameters, a grid of cells for each strategy and model. A cell has
-// the best run of its place. Which two parameters can be chosen; at first those whose grids have
-// the most cells.
+// Days per 100B tokens by two parameters, as one grid of cells for each strategy and model. A cell
+// shows the best run with its two values. The reader can choose the parameters; the page starts
+// with the pair whose grids score highest (score_of).
 
 #include <fmt/format.h>
 
@@ -19,19 +19,19 @@
 namespace orch::page {
 namespace {
 
-constexpr std::size_t kMostValues = 24;   // more are not a sweep
-constexpr std::size_t kLongestSide = 12;  // values of a parameter in a grid
+constexpr std::size_t kMostValues = 24;   // a parameter with more is not swept
+constexpr std::size_t kLongestSide = 12;  // rows or columns of a grid
 constexpr std::size_t kMostGrids = 6;
-constexpr std::size_t kMostCells = 4000;             // of all choices
-constexpr std::array kBounds{1.05, 1.25, 1.5, 2.0};  // of the best of a grid
+constexpr std::size_t kMostCells = 4000;             // in all grids together
+constexpr std::array kBounds{1.05, 1.25, 1.5, 2.0};  // shades, relative to the best cell
 
-// What a run is, what its model is, and what follows from the rest.
+// Fields that are no parameters: they identify the run or follow from other fields.
 constexpr std::array<std::string_view, 14> kNone{
     "id",   "strategy", "framework", "nodes", "gpus_per_node", "accumulate",    "seed",
     "name", "job",      "label",     "lr",    "learning_rate", "data_parallel", "tokens"};
 
-// A field in which runs of a series differ. Its values are sorted; each run has the place of its
-// own, or -1.
+// A field in which runs of a series differ. Its values are sorted; of_runs has the index of each
+// run's value, or -1.
 struct SweptParameter {
   std::string name, meaning;
   std::vector<std::string> values;
@@ -45,7 +45,7 @@ bool varies(const std::vector<const PageLine*>& some, const std::string& name) {
   return values.size() > 1 && values.size() <= kMostValues;
 }
 
-// Numbers before texts, each in their order.
+// Sorts numbers before strings.
 using ValueOrder = std::tuple<bool, double, std::string>;
 
 ValueOrder place_of(const PageLine& line, const std::string& name) {
@@ -72,7 +72,7 @@ SweptParameter parameter_of(const std::vector<PageLine>& lines, const std::strin
   return out;
 }
 
-// In the order of the vocabulary.
+// The swept parameters, in the order of the vocabulary.
 std::vector<SweptParameter> swept(const std::vector<PageLine>& lines) {
   std::map<std::string, std::vector<const PageLine*>> series;
   std::vector<std::string> names = record::field_names();
@@ -90,11 +90,11 @@ std::vector<SweptParameter> swept(const std::vector<PageLine>& lines) {
 }
 
 using CellRuns = std::vector<const PageLine*>;
-// Runs of a series by the values of two parameters.
+// The runs of a series, by their values of two parameters.
 struct Grid {
   std::string name;
   std::set<int> columns, rows;
-  std::map<std::pair<int, int>, CellRuns> cells;  // by row, then by column
+  std::map<std::pair<int, int>, CellRuns> cells;  // by row and column
 };
 
 bool is_whole(const Grid& grid) {
@@ -104,7 +104,8 @@ bool is_whole(const Grid& grid) {
   return fits(grid.columns) && fits(grid.rows) && grid.cells.size() >= 4;
 }
 
-// Days on more GPUs are other days: a grid has runs on as many, unless they are one of its sides.
+// One grid per series and, unless the number of GPUs is an axis, per number of GPUs: days on
+// different numbers of GPUs cannot be compared.
 std::vector<Grid> grids_of(const ChartRuns& runs, const SweptParameter& x,
                            const SweptParameter& y) {
   const bool by_gpus = runs.differ_in_gpus && x.name != "gpus" && y.name != "gpus";
@@ -126,7 +127,7 @@ std::vector<Grid> grids_of(const ChartRuns& runs, const SweptParameter& x,
   return out;
 }
 
-// Many cells, and few places without one.
+// Prefers grids with many cells and few gaps.
 double score_of(const std::vector<Grid>& grids) {
   double out = 0;
   for (const auto& grid : grids)
@@ -140,7 +141,7 @@ struct ParameterPair {
   std::vector<Grid> grids;
 };
 
-// Each pair of parameters that makes a grid, the one with the most cells first.
+// The pairs of parameters that make a grid, highest score first.
 std::vector<ParameterPair> pairs_of(const ChartRuns& runs, const std::vector<SweptParameter>& all) {
   std::vector<ParameterPair> out;
   for (std::size_t a = 0; a < all.size(); ++a)
@@ -160,7 +161,7 @@ const PageLine* best_in(const CellRuns& cell) {
   return out;
 }
 
-// The days of a cell's best run, or why it has none.
+// The mark with the days of a cell's best run, or the reason why it has none.
 Chart::Mark mark_of_cell(const ChartRuns& runs, const CellRuns& cell, double best,
                          const std::string& place) {
   const auto* line = best_in(cell);
@@ -189,7 +190,8 @@ Chart::Mark mark_of_cell(const ChartRuns& runs, const CellRuns& cell, double bes
   return out;
 }
 
-// A panel, and what is said of its best and worst; rows of data are added.
+// Returns the panel of a grid. Appends a sentence on its best and worst cell to `said` and its rows
+// to `data`.
 Chart::Panel grid_panel(const ChartRuns& runs, const Grid& grid, const SweptParameter& x,
                         const SweptParameter& y, std::vector<std::string>& said,
                         show::TextRows& data) {
@@ -262,7 +264,7 @@ Chart sweep_chart_of(const ChartRuns& runs, const std::vector<Grid>& grids, cons
   return out;
 }
 
-// The longer side goes down, where there is room.
+// True if rows and columns should be swapped, so that the longer side is vertical.
 bool is_too_wide(const std::vector<Grid>& grids) {
   std::size_t across = 0, down = 0;
   for (const auto& grid : grids) {

@@ -1,4 +1,4 @@
-// Where the time of a step goes: a bar of groups for each run, measured and estimated.
+// The time of a step by group: a measured and an estimated bar for each run.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ struct Bar {
   const char* kind() const { return is_measured ? "measured" : "estimated"; }
 };
 
-// An unknown group is other.
+// Items of an unknown group are counted as "other".
 Bar bar_of(const PageLine& line, bool is_measured) {
   Bar out{&line, is_measured};
   const auto& record = *line.record;
@@ -44,7 +44,7 @@ Bar bar_of(const PageLine& line, bool is_measured) {
   return out;
 }
 
-// What was measured goes before what is estimated.
+// The bars of a run that are not empty: measured, then estimated.
 std::vector<Bar> bars_of(const PageLine& line) {
   std::vector<Bar> out{bar_of(line, true), bar_of(line, false)};
   std::erase_if(out, [](const Bar& bar) { return bar.total() <= 0; });
@@ -113,7 +113,7 @@ Chart time_chart_of(const ChartRuns& runs, const std::vector<const PageLine*>& d
   return out;
 }
 
-// Where the longest bar would leave the others without a visible part.
+// True if the longest bar would make the parts of the shortest one invisible.
 bool differ_too_much(const std::vector<const PageLine*>& drawn) {
   double least = 1e300, most = 0;
   for (const auto* line : drawn)

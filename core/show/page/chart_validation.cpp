@@ -1,4 +1,5 @@
-// Estimates beside measurements: each published row as a point, and its error below.
+// Compares estimates with measurements: each published row is a point, with its error in a panel
+// below.
 
 #include <fmt/format.h>
 
@@ -17,14 +18,14 @@ namespace {
 
 using published::JudgedSample;
 
-// The points of one source, or of its rows that are shown apart: those are hollow.
+// The rows of one source. Rows whose ids are in `apart` are kept separately and drawn hollow.
 struct PublishedSource {
   std::size_t look = 0;
   bool is_hollow = false;
   std::vector<const JudgedSample*> rows = {};
 };
 
-// By the names that the scores have.
+// The sources, by the names that the scores use.
 std::map<std::string, PublishedSource> sources_of(const std::vector<JudgedSample>& rows,
                                                   const std::set<std::string>& apart) {
   std::map<std::string, std::size_t> places;
@@ -42,7 +43,7 @@ std::map<std::string, PublishedSource> sources_of(const std::vector<JudgedSample
   return out;
 }
 
-// Errors in percent, from a multiple of ten to another, with zero and a few tens between.
+// An axis of errors in percent. Its ends and ticks are multiples of ten, and it includes zero.
 Chart::Axis error_axis(const std::vector<double>& errors) {
   const auto [least, most] = std::ranges::minmax(errors);
   Chart::Axis out{.title = "error in percent",
@@ -62,7 +63,8 @@ Chart::Panel error_panel(const Chart::Axis& x, const std::vector<double>& errors
   return out;
 }
 
-// Each row twice: in the square, and as an error below, which would be lost there.
+// Draws each row twice: as a point in the square, and as an error below, which would be too small
+// to see in the square.
 void add_rows(Chart& chart, const PublishedSource& source) {
   for (const auto* row : source.rows) {
     Chart::Mark mark{.x = *row->sample->step_seconds,

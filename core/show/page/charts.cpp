@@ -15,11 +15,11 @@
 namespace orch::page {
 namespace {
 
-constexpr std::size_t kMostSeries = 7;  // that eyes can distinguish
-constexpr double kMostOnAxis = 1e100;   // beyond, ticks would have no end
-constexpr double kFarOff = 50;          // times the middle value, or less than its part
+constexpr std::size_t kMostSeries = 7;  // more colours are hard to distinguish
+constexpr double kMostOnAxis = 1e100;   // larger values would have too many ticks
+constexpr double kFarOff = 50;          // ratio of neighbours that makes an outlier
 
-// 1, 2 and 5 of each decade, or only 1 where there are many.
+// Ticks at 1, 2 and 5 of each decade, or fewer if there are many decades.
 std::vector<double> decades(double low, double high) {
   const double wide = std::log10(high / low);
   const std::vector<double> steps = wide > 6   ? std::vector<double>{1}
@@ -34,7 +34,7 @@ std::vector<double> decades(double low, double high) {
   return out;
 }
 
-// 1, 2 or 5 times a power of ten, so that there are four to ten of them.
+// Four to ten ticks at multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> even_ticks(double low, double high) {
   const double power = std::pow(10, std::floor(std::log10(high - low)));
   const double times = (high - low) / power;
@@ -118,8 +118,8 @@ Chart::Axis log_axis(std::string title, const std::vector<double>& values, doubl
   return out;
 }
 
-// Those from the median on, in both directions, until one is far off its neighbour: values that are
-// spread evenly are all usual, however far they reach.
+// Walks from the median in both directions until a value is kFarOff times its neighbour. Evenly
+// spread values are thus all usual, however wide their range.
 std::vector<double> usual(std::vector<double> values) {
   if (values.empty()) return values;
   std::ranges::sort(values);

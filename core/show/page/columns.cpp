@@ -32,7 +32,7 @@ PageCell ranged(const std::optional<Interval>& range, double unit = 1) {
   return {"", range->times(1 / unit)};
 }
 
-// A word that opens to the reason behind it, also without a script.
+// A word that expands to its explanation, also without scripts.
 std::string opens(const char* kind, const std::string& word, const std::string& more) {
   return fmt::format("<details class=\"{}\"><summary>{}</summary>{}</details>", kind, word, more);
 }
@@ -84,7 +84,7 @@ PageColumn words(const char* name, const char* head,
           .cell = std::move(cell)};
 }
 
-// A field that is a number.
+// The column of a numeric field.
 PageColumn field(const char* name, bool has_choices = false) {
   const auto& term = *plan::find_term(name);
   return {.name = name,
@@ -143,7 +143,7 @@ void add_outcome(std::vector<PageColumn>& out) {
   out.push_back(words("state", "State", state_cell));
 }
 
-// What was measured and what was estimated of one thing, side by side.
+// Adds two adjacent columns: the measured and the estimated values of one quantity.
 void add_both(std::vector<PageColumn>& out, const std::string& name, const char* head,
               const std::string& title, std::vector<std::string> doubted,
               MeasuredAndEstimated PageNumbers::*which, const char* interval, double unit = 1) {
@@ -191,7 +191,8 @@ PageColumn estimated_tflops(const char* convention, double plan::Estimate::*memb
                  });
 }
 
-// A column for each convention: they are never mixed. The estimate has two of them.
+// Adds one column per convention of counting FLOPs, because these cannot be compared. Estimates
+// exist in two conventions.
 void add_tflops(std::vector<PageColumn>& out, const std::vector<PageLine>& lines) {
   std::set<std::string> conventions;
   for (const auto& line : lines)
@@ -218,7 +219,8 @@ void add_memory(std::vector<PageColumn>& out) {
                         }));
 }
 
-// What most readers do not look for comes when it is chosen; of TFLOPs the first convention stays.
+// Hides the columns that few readers need until they are chosen. Of the TFLOPs columns only the
+// first stays visible.
 void hide_details(std::vector<PageColumn>& columns) {
   static const std::set<std::string> kDetails{
       "source",        "table", "gpu",        "step",         "estimated_step", "tokens_per_second",
@@ -231,9 +233,9 @@ void hide_details(std::vector<PageColumn>& columns) {
   }
 }
 
-// Every other quantity that people look at, when they ask for it.
+// Adds a hidden column for each other quantity.
 void add_others(std::vector<PageColumn>& out) {
-  // Those above, and what the details of a run tell.
+  // Quantities with a column above, and those that the details of a run show.
   static const std::set<std::string_view> kOwn{
       "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
       "peak_memory_bytes", "gpu_hours",         "days_to_train",        "last_loss"};

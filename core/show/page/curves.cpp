@@ -22,7 +22,7 @@ bool has_course(const Measurement& measured) {
          measured.peaks.size() > 1 || measured.gpu_watts.size() > 1 || measured.gpu_use.size() > 1;
 }
 
-// What changes far would be flat at its other end on a linear scale.
+// Logarithmic for a wide range, whose low end would be flat on a linear scale.
 Chart::Axis level_axis(const std::string& title, const std::vector<PlottedCurve>& curves,
                        double highest) {
   std::vector<double> values;
@@ -47,7 +47,7 @@ Chart::Axis along_axis(const std::string& title, const std::vector<PlottedCurve>
   return out;
 }
 
-// Whether one pair of axes shows them all.
+// True if one pair of axes can show all curves.
 bool are_alike(const std::vector<PlottedCurve>& curves) {
   std::vector<double> ends, levels;
   for (const auto& curve : curves) {

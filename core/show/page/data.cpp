@@ -12,14 +12,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using show::Chart;
 
-// Six digits are enough for a picture, and a third of the bytes.
+// Six digits are enough to draw a chart and take a third of the bytes.
 double rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 5);
   return unit < 1e-300 ? value : std::round(value / unit) * unit;
 }
 
-// What is empty or false is left out.
+// Empty and false values are left out.
 void put(Json& out, const char* key, const std::string& text) {
   if (!text.empty()) out[key] = clean(text);
 }
@@ -120,7 +120,7 @@ Json json(const Chart& chart) {
            {"legend", list_json(chart.legend)}};
   put(out, "note", chart.note);
   if (chart.others.empty() && chart.answers.empty()) return out;
-  out["data"] = Json::array();  // of others the page has a table
+  out["data"] = Json::array();  // the HTML already has the tables of other charts
   for (const auto& row : chart.data) out["data"].push_back(list_json(row));
   out["questions"] = list_json(chart.questions);
   out["answers"] = list_json(chart.answers);
@@ -135,7 +135,7 @@ std::string chart_data(const std::vector<Chart>& charts) {
 }
 
 std::string chapter_data(const std::vector<Chapters>& chapters) {
-  std::string out;  // many short texts: a document of them takes several times as long
+  std::string out;  // built by hand: a Json document of many short strings is far slower
   const auto put_text = [&](const std::string& text) {
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
     if (std::all_of(text.begin(), text.end(), is_plain))

@@ -1,9 +1,9 @@
-// What the page knows, how it writes numbers, and how it makes elements. Texts of runs only ever
-// become text nodes and attributes.
+// Reads the data of the page, formats numbers and creates elements. For security, strings of runs
+// become only text nodes and attributes, never HTML.
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 
-// Four digits that count: "12.34", "1,234".
+// Four significant digits: "12.34", "1,234".
 function text(value) {
   const size = Math.abs(value);
   if (size >= 1e15 || (size > 0 && size < 1e-3)) return value.toExponential(3);

@@ -1,6 +1,7 @@
-// Two runs that are chosen in the table: how they differ, below its controls.
+// Shows how two runs that are chosen in the table differ, below the controls of the table.
 
-// Names under "Where it is from" that are each run's own; versions, commit and nodes may be a cause.
+// Names under "Where it is from" that belong to one run. Versions, commit and nodes are
+// compared, since they may explain a difference.
 const kOwn = new Set(['id', 'kind', 'source', 'table', 'file', 'lines', 'date', 'start', 'end',
   'experiment', 'experiment file', 'job']);
 
@@ -11,7 +12,7 @@ class Difference {
     place.before(this.panel);
   }
 
-  // The third takes the place of the first.
+  // A third choice replaces the first.
   choose(item, box) {
     this.chosen = this.chosen.filter((held) => held.item !== item);
     if (box.checked) this.chosen.push({item, box});
@@ -62,7 +63,7 @@ class Difference {
   }
 }
 
-// Names with their values; what stands twice has both.
+// A map of names to values; a name that occurs twice gets both values.
 function joined(pairs) {
   const out = new Map();
   for (const [name, value] of pairs)
@@ -70,7 +71,7 @@ function joined(pairs) {
   return out;
 }
 
-// What the chapters of a run say, by heading and name.
+// The values in the chapters of a run, by heading and name.
 function valuesOf(item) {
   const all = new Map(chaptersOf(item).map(([heading, pairs]) => [heading,
     joined(pairs.filter(([name]) => heading !== 'Where it is from' || !kOwn.has(name)))]));
@@ -83,7 +84,7 @@ function valuesOf(item) {
   };
 }
 
-// "1.25×", where both are a number above 0 with the same words behind it: the same unit and kind.
+// The ratio, as "1.25×", if both are positive numbers with the same unit and kind; else empty.
 function timesText(a, b) {
   const number = /^([0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)(?![0-9A-Za-z.]|-[0-9])(.*)$/;
   const [first, second] = [a, b].map((words) => number.exec(words));

@@ -1,10 +1,10 @@
-// A figure: a finding in words, what one can choose, a legend, the picture with words at each mark,
-// a note, and the data as a table.
+// A figure has a finding in words, menus if there are alternatives, a legend, the picture with
+// tooltips, a note, and the data as a table.
 
 const sample = (...children) =>
   drawn('svg', {width: 22, height: 14, 'aria-hidden': 'true'}, ...children);
 
-// What stands in a legend, by its kind.
+// The sample in a legend entry, by the kind of the entry.
 const kSamples = {
   series: (look) => drawn('path', {class: `mark s${look}`, d: kShapes[look % kShapes.length],
     transform: 'translate(11 7)'}),
@@ -28,7 +28,7 @@ const legendElement = (entries) => element('ul', {class: 'legend'}, ...entries.m
   element('li', {}, kSamples[entry.kind] ? sample(kSamples[entry.kind](entry.look)) : '',
     entry.words)));
 
-// Of a chart that is chosen; that of the first one is there.
+// The data table of a chart with alternatives; other charts have theirs in the HTML.
 function dataTable({title, data: [head, ...rows]}) {
   const heading = `${title}: data`;
   const isNumber = (cell) => /^[-+]?[0-9][0-9.,]*( %)?$/.test(cell);
@@ -41,8 +41,8 @@ function dataTable({title, data: [head, ...rows]}) {
     element('div', {class: 'box', tabindex: '0', role: 'region', 'aria-label': heading}, table));
 }
 
-// Charts that can stand in each other's place: for each question what leads to one of them, given
-// the answers to those before.
+// The menus that choose between alternative charts: one menu per question, with the answers that
+// are possible after the answers to the questions before it.
 function choicesElement(figure, chart, all, questions) {
   const fields = questions.map((question, n) => {
     const same = all.filter(({answers}) =>
@@ -62,9 +62,9 @@ function choicesElement(figure, chart, all, questions) {
   return element('div', {class: 'controls'}, ...fields);
 }
 
-let allTips = [];  // of the figures of the page: a cursor over curves is in all of them
+let allTips = [];  // of all figures: a cursor over curves is shown in each
 
-// Words at the mark that is pointed at, touched, or reached by the arrow keys.
+// Shows a tooltip at the mark that is pointed at, touched, or reached with the arrow keys.
 class Tips {
   constructor(figure, svg) {
     Object.assign(this, {figure, svg, at: -1});
@@ -108,7 +108,7 @@ class Tips {
     return (this.svg.frames || []).filter(({panel}) => panel.marks.some((mark) => mark.line));
   }
 
-  // A cursor at a place of a frame, and at the same step in the other figures.
+  // Shows a cursor in a frame, and at the same step in the other figures.
   showCursor(frame, x) {
     this.hide();
     const {title, low, high} = frame.axis;
@@ -118,7 +118,7 @@ class Tips {
         axis.title === title && value >= axis.low && value <= axis.high));
   }
 
-  // What each curve has there.
+  // Draws the cursors at a value and shows the nearest point of each curve.
   drawCursors(value, frames) {
     const lines = frames.flatMap((frame) => {
       const x = frame.x(value);
@@ -160,7 +160,7 @@ class Tips {
   }
 }
 
-const observers = new WeakMap();  // of figures
+const observers = new WeakMap();  // by figure
 
 function show(figure, chart, all, questions) {
   const id = chart.name;

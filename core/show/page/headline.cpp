@@ -13,9 +13,9 @@
 namespace orch::page {
 namespace {
 
-constexpr std::size_t kMostModels = 4;  // with a sentence each
+constexpr std::size_t kMostModels = 4;  // models that get a sentence each
 
-// Whether its limits are two numbers in the digits that are shown.
+// True if the limits still differ in the digits that are shown.
 bool has_width(const Interval& range) {
   return range.has_limits() && shown(range.low) != shown(range.high);
 }
@@ -48,16 +48,16 @@ std::string name_of(const PageLine& line) {
 // The best runs of a model.
 struct HeadlineRun {
   const PageLine* measured = nullptr;
-  const PageLine* estimated = nullptr;  // of those that were not measured
+  const PageLine* estimated = nullptr;  // among runs without a measurement
 };
 
-// An unknown size is the last.
+// A large number if the size is unknown, so that such runs sort last.
 double params_of(const HeadlineRun& best) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   return line.record->field_number("params").value_or(1e300);
 }
 
-// What one should know of the best run before one believes in it.
+// Warnings about the best run: its first doubt, and a loss that is NaN.
 std::string reservations(const record::Record& record) {
   std::string out;
   if (!record.doubts.empty())
@@ -66,7 +66,7 @@ std::string reservations(const record::Record& record) {
   return nan.empty() ? out : out + fmt::format(" Its loss is {}.", nan);
 }
 
-// "12.3 with 176B, measured: r12, megatron on 384 GPUs.": a line for each of several.
+// The line of one of several models: "12.3 with 176B, measured: r12, megatron on 384 GPUs."
 std::string line_of(const HeadlineRun& best, const std::string& whose) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   return fmt::format("<p class=\"best\"><strong>{}</strong>{}, {}: {}.{}</p>\n",
@@ -99,13 +99,14 @@ void keep(const PageLine*& held, const PageLine& line) {
     held = &line;
 }
 
-// A run that does not say its model may be of any size.
+// Runs with an unknown model are named as such, because they may be of any size.
 std::string whose(const std::string& model) {
   return model.empty() ? " of the runs whose model is not known"
                        : " with " + escape(model, kLongestName);
 }
 
-// Days of different models do not compare: the best of each, where they are few.
+// The best run of each model (of the first few), because days of different models cannot be
+// compared.
 std::string best(const std::vector<PageLine>& lines) {
   std::vector<std::string> order;
   std::map<std::string, HeadlineRun> by_model;
@@ -116,7 +117,7 @@ std::string best(const std::vector<PageLine>& lines) {
     auto& held = by_model[model];
     keep(line.numbers.days.measured ? held.measured : held.estimated, line);
   }
-  // The fastest that was measured is never left out, however many models there are.
+  // The fastest measured run is always shown, however many models there are.
   const auto fewest = [&](const std::string& model) {
     const auto& held = by_model[model];
     const auto* line = held.measured != nullptr ? held.measured : held.estimated;
@@ -144,7 +145,7 @@ std::string best(const std::vector<PageLine>& lines) {
   return out;
 }
 
-// One large number, where all runs have one model: what was measured goes before what is estimated.
+// One large number if all runs have the same model; measured runs are preferred to estimates.
 std::string winner(const std::vector<PageLine>& lines) {
   const PageLine* best = nullptr;
   std::set<std::string> models;
@@ -214,7 +215,7 @@ std::string counts(const Page& page, const std::vector<PageLine>& lines) {
   return out.empty() ? "" : "<ul class=\"counts\">" + out + "</ul>\n";
 }
 
-// Two sentences for each experiment; below a heading of its own, where there are several.
+// Two sentences for each experiment, with a heading if there are several experiments.
 std::string answers(const Page& page) {
   std::string out;
   for (std::size_t i = 0; i < page.answers.size(); ++i) {

@@ -1,4 +1,5 @@
-// Words of a title at once: at what a mouse is over, what is touched, and what has the focus.
+// Shows the title of an element without delay when the mouse is over it, it is touched, or it has
+// the focus.
 
 class Hints {
   constructor() {
@@ -8,14 +9,14 @@ class Hints {
     document.addEventListener('pointerdown', (event) => this.enter(event.target));
     document.addEventListener('focusin', (event) => this.enter(event.target));
     document.addEventListener('focusout', () => this.leave());
-    // What gets the focus may be scrolled to.
+    // The browser may scroll to an element that gets the focus.
     document.addEventListener('scroll', () => this.place(), {capture: true, passive: true});
     document.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') this.leave();
     });
   }
 
-  // A browser would show the title once more, and later.
+  // Removes the title while the hint is shown, or the browser would show it a second time.
   enter(target) {
     const found = target.closest('[title]');
     if (!found && this.at && this.at.contains(target)) return;
@@ -32,7 +33,7 @@ class Hints {
   place() {
     if (!this.at) return;
     const box = this.at.getBoundingClientRect();
-    this.tip.style.left = '0';  // where it was before would limit its width
+    this.tip.style.left = '0';  // the previous position would limit its width
     const room = document.documentElement.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, box.left)) + scrollX}px`;
     this.tip.style.top = `${box.bottom + 4 + scrollY}px`;

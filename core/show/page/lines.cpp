@@ -1,5 +1,5 @@
-// The records of a page as its table and charts see them: what each is called, which series and
-// which families it is of.
+// Makes the lines of a page from its records: each line has a name, a series, scaling families and
+// a group of repeats.
 
 #include <algorithm>
 #include <array>
@@ -16,12 +16,12 @@ namespace {
 
 using record::Record;
 
-// What changes with the number of GPUs, and what has no effect on speed.
+// Fields that depend on the number of GPUs or have no effect on speed.
 constexpr std::array<std::string_view, 14> kFree{
     "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
     "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
 
-// What repeats of a run may differ in.
+// Fields in which repeats of a run may differ.
 constexpr std::array<std::string_view, 5> kOfRepeats{"seed", "name", "id", "job", "label"};
 
 std::string settings_of(const Record& record, std::span<const std::string_view> free) {
@@ -44,10 +44,10 @@ std::size_t family(const Record& record, const std::string& settings, const char
   return known.try_emplace(settings + '\n' + value, known.size() + 1).first->second;
 }
 
-// Numbers the families of runs that tell how a configuration scales: runs of one family agree in
-// all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
-// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
-// do not say their batch are in none.
+// Numbers the families of runs that show how a configuration scales. Runs of one family agree in
+// all settings except the number of GPUs, nodes and data-parallel ranks, and either train with the
+// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs with
+// an unknown batch belong to no family.
 void find_families(std::vector<PageLine>& lines) {
   Numbering strong, weak;
   for (auto& line : lines) {
@@ -57,7 +57,7 @@ void find_families(std::vector<PageLine>& lines) {
   }
 }
 
-// The label of a run's id without the number of a repeat: "gpt-ddp-r2-0f3a…" is of "gpt-ddp".
+// The label of a run's id and the number of its repeat: "gpt-ddp" and "2" for "gpt-ddp-r2-0f3a…".
 std::pair<std::string, std::string> label_and_repeat(const std::string& id) {
   auto label = id.substr(0, id.rfind('-'));
   const auto at = label.rfind("-r");
@@ -67,8 +67,8 @@ std::pair<std::string, std::string> label_and_repeat(const std::string& id) {
   return {label.substr(0, at), label.substr(at + 2)};
 }
 
-// What runs have in common that are repeats of one: the setting and the outcome, software and
-// arguments, and the run that they repeat, or the log that they are parts of.
+// The key that all repeats of a run share: settings, outcome, software, arguments, and the label of
+// the repeated run or the log file that contains them.
 std::string repeat_key(const Record& record, bool is_log) {
   auto key = settings_of(record, kOfRepeats) + std::string(record::name(record.state)) + '\n' +
              std::string(record::name(record.failure)) + '\n' + record.source + '\n' +
@@ -78,8 +78,9 @@ std::string repeat_key(const Record& record, bool is_log) {
   return key;
 }
 
-// Runs of ours, or parts of a log, that no setting and no outcome distinguishes. Two runs with one
-// label and no number of a repeat, or the same one, differ in what only the hash says.
+// Numbers the groups of repeats: runs of orch, or parts of one log, with the same key. Two runs
+// with the same label and the same repeat number (or none) differ in something that only the hash
+// contains, so their group is skipped.
 void find_repeats(std::vector<PageLine>& lines) {
   std::map<std::string, std::vector<PageLine*>> groups;
   std::map<std::string, std::set<std::string>> numbers;
@@ -104,7 +105,8 @@ double gpus_of(const Record& record) {
   return gpus > 0 && gpus < 1e12 ? gpus : 0;
 }
 
-// The name under which a run is compared: days of different models are not.
+// Sets the series of each line. The model is part of it where models differ, because days of
+// different models cannot be compared.
 void name_series(std::vector<PageLine>& lines) {
   std::set<std::string> models;
   for (const auto& line : lines) models.insert(model_of(*line.record));
@@ -122,8 +124,8 @@ bool differ_in(const std::vector<const Record*>& records, const char* field) {
   });
 }
 
-// By the layout; where others have the same one, also by what they differ in, and by the hash if
-// that is nothing or long.
+// Names each line by its layout. Lines with the same layout also get the settings in which they
+// differ, or the hash if there are none or their list is long.
 void name_lines(std::vector<PageLine>& lines) {
   constexpr std::size_t kLongestDifference = 40;
   std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
@@ -133,7 +135,7 @@ void name_lines(std::vector<PageLine>& lines) {
   for (const auto& [name, records] : alike) {
     std::map<std::string, std::size_t> counts;
     auto settings = differing_settings(records);
-    for (const auto* own : {"global_batch", "partition"})  // which have columns of their own
+    for (const auto* own : {"global_batch", "partition"})  // not in settings: they have columns
       if (differ_in(records, own)) settings.insert(settings.begin(), own);
     for (const auto* record : records)
       ++counts[differences[record] = variant_of(*record, settings)];

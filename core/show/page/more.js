@@ -1,6 +1,6 @@
-// A row opens to everything that is known of its run.
+// A row of the table expands to everything that is known of its run.
 
-let chapters = null;  // parsed when it is first asked for: it is most of the page
+let chapters = null;  // parsed on first use, because it is most of the page
 
 function chapterElement([heading, pairs]) {
   const list = element('dl');
@@ -28,7 +28,7 @@ function toggle(item) {
   item.opener.setAttribute('aria-expanded', String(item.open));
 }
 
-// In the cell of its name: the button, and a box by which two runs are chosen.
+// Adds to the first cell a button that expands the row and a checkbox that selects it to compare.
 function addOpener(item) {
   if (item.opener) return;
   const head = item.row.cells[0];

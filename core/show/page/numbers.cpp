@@ -66,7 +66,7 @@ std::string strategy_of(const Record& record) {
   return name.empty() ? record.field_text("framework") : name;
 }
 
-// Its name, or its size to so many digits.
+// The name of the model, or else its size, rounded to `digits` digits.
 static std::string model_to(const Record& record, int digits) {
   auto name = record.field_text("model");
   if (!name.empty()) return name;
@@ -80,13 +80,13 @@ static std::string model_to(const Record& record, int digits) {
 std::string size_class_of(const Record& record) { return model_to(record, 2); }
 
 std::string model_of(const Record& record) {
-  return model_to(record, 3);  // 52B and 52.01B are one model, counted in two ways
+  return model_to(record, 3);  // 52B and 52.01B are the same model, counted differently
 }
 
 std::vector<std::string> differing_settings(const std::vector<const Record*>& records) {
   std::vector<std::string> out;
   for (const auto& name : record::field_names()) {
-    if (plan::is_of_model(name) && name != "seq") continue;  // a column of its own
+    if (plan::is_of_model(name) && name != "seq") continue;  // it has its own column
     if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
     std::set<std::string> values;
     for (const auto* record : records) values.insert(record->field_text(name));
@@ -115,7 +115,7 @@ std::string not_counted(const Record& record) {
   if (record.failure == record::Failure::gpu_memory ||
       record.failure == record::Failure::host_memory)
     return "ran out of memory";
-  // Of two that disagree nobody knows which is odd: to leave out both would hide what was measured.
+  // If two measurements disagree, either may be wrong; leaving out both would hide results.
   if (std::any_of(record.doubts.begin(), record.doubts.end(),
                   [](const record::Doubt& doubt) { return doubt.kind != "disagree"; }))
     return "are doubtful";

@@ -10,13 +10,13 @@ namespace orch::page {
 
 using statistics::Interval;
 
-// The numbers of a record that the page shows: what follows from others is filled in, and what is
-// not finite or not positive is left out. Limits of what was measured hold with 95 % confidence,
-// those of an estimate in 90 % of cases.
+// One quantity of a record as the page shows it. Values that follow from others are filled in;
+// values that are not finite or not positive are left out. Limits of a measurement are a 95 %
+// confidence interval; those of an estimate contain the true value in 90 % of cases.
 struct MeasuredAndEstimated {
   std::optional<Interval> measured, estimated;
 
-  // Of the estimate, in percent; positive: it is too large. Nothing where one is missing.
+  // The error of the estimate in percent, positive if it is too large; empty if either is missing.
   std::optional<double> error() const;
 };
 
@@ -27,9 +27,10 @@ struct PageNumbers {
   MeasuredAndEstimated memory;  // bytes on the fullest GPU
   std::optional<double> memory_limit;
 
-  // Of the estimated time.
+  // The error of the estimated step time.
   std::optional<double> error() const;
-  // What a run is ranked by: days per 100B tokens, measured or else estimated.
+  // The value by which runs are ranked: days per 100B tokens, measured if available, else
+  // estimated.
   const std::optional<Interval>& best_days() const {
     return days.measured ? days.measured : days.estimated;
   }
@@ -37,26 +38,27 @@ struct PageNumbers {
 
 PageNumbers numbers_of(const record::Record& record);
 
-// The names under which runs are compared.
-std::string strategy_of(const record::Record& record);    // or framework
-std::string model_of(const record::Record& record);       // its name, or its size; empty: not known
-std::string size_class_of(const record::Record& record);  // its name, or about which size
+// The names by which runs are grouped for comparison.
+std::string strategy_of(const record::Record& record);    // the strategy, or else the framework
+std::string model_of(const record::Record& record);       // its name or size; empty: unknown
+std::string size_class_of(const record::Record& record);  // its name or rounded size
 
-// The settings in which the records differ, besides those that have a column of their own.
+// The settings in which the records differ, without those that have their own column.
 std::vector<std::string> differing_settings(const std::vector<const record::Record*>& records);
-// "stage=3, recompute=full", of those settings.
+// The values of these settings: "stage=3, recompute=full".
 std::string variant_of(const record::Record& record, const std::vector<std::string>& settings);
 
-// Why the speed of a run does not count, after "runs that": "ran out of memory"; empty: it counts.
-// How a run ended is no reason, once its steps were timed.
+// Why the speed of a run does not count, as the end of "runs that ...": "ran out of memory"; empty
+// if it counts. A failure after the steps were timed is not a reason.
 std::string not_counted(const record::Record& record);
 inline bool counts_for_speed(const record::Record& record) { return not_counted(record).empty(); }
 
-// What a run is called: an id of ours ("gpt-199b-megatron-384gpu-tp4-pp12-dp8-mb2-…-09bef858") by
-// its layout, any other as it is. The id itself is in the details.
+// The short name of a run. An id made by orch, such as
+// "gpt-199b-megatron-384gpu-tp4-pp12-dp8-mb2-…-09bef858", is shortened to its layout; any other id
+// is kept. The details of the run show the whole id.
 struct RunName {
   std::string layout;  // "tp4 pp12 dp8 mb2"
-  std::string hash;    // of an id of ours; for where others have the same layout
+  std::string hash;    // of an id made by orch, to distinguish runs with the same layout
 };
 RunName run_name(const record::Record& record);
 

@@ -15,7 +15,7 @@ double rank_of(const PageLine& line) {
   return counts ? days->value : std::numeric_limits<double>::infinity();
 }
 
-// Each line's place among those of its strategy and size, the best first.
+// The rank of each line among the lines with its strategy and size, best first.
 std::vector<std::size_t> turns_of(const std::vector<PageLine>& lines) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < lines.size(); ++i)
@@ -35,7 +35,7 @@ std::vector<std::size_t> turns_of(const std::vector<PageLine>& lines) {
 std::vector<PageLine> lines_on_page(const std::vector<PageLine>& lines) {
   if (lines.size() <= kMostRuns) return lines;
   const auto turns = turns_of(lines);
-  std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // only planned, turn, line
+  std::vector<std::tuple<bool, std::size_t, std::size_t>> order;  // is planned, turn, index
   for (std::size_t i = 0; i < lines.size(); ++i)
     order.emplace_back(lines[i].record->state == record::RunState::planned, turns[i], i);
   std::sort(order.begin(), order.end());

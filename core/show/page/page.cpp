@@ -15,7 +15,7 @@ namespace {
 
 int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
-// A hash in hexadecimal digits as a Content-Security-Policy wants it.
+// Converts hexadecimal digits to base64, as a Content-Security-Policy requires for hashes.
 std::string base64(std::string_view hex) {
   static constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -31,7 +31,7 @@ std::string base64(std::string_view hex) {
   return out;
 }
 
-// Only our own script and style run, and no request leaves the page.
+// The policy allows only the scripts and the style of the page, and no network requests.
 std::string policy() {
   return fmt::format(
       "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
@@ -68,7 +68,7 @@ struct PagePart {
   std::string id, name, html;
 };
 
-// The numbers of a chart; columns without any are left out.
+// The data of a chart as a table, without empty columns.
 std::string data_table(const show::Chart& chart, bool is_open) {
   const auto& head = chart.data.at(0);
   std::vector<std::size_t> columns;
@@ -99,7 +99,7 @@ std::string data_table(const show::Chart& chart, bool is_open) {
       is_open ? " open" : "", escape(chart.title), out);
 }
 
-// What a chart says stands here; the script draws it.
+// The section of a chart with its finding in words; the script draws the picture.
 PagePart chart_part(const show::Chart& chart, const char* kind) {
   return {chart.name, chart.title,
           fmt::format("<section id=\"{0}\" class=\"{3}\"><h2>{1}</h2>\n<figure "

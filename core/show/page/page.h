@@ -12,31 +12,31 @@ namespace orch::page {
 
 struct PageBudget {
   std::string limits;   // "3,000,000 GPU-hours and 200 days"; empty: none
-  std::string verdict;  // in words
+  std::string verdict;  // whether the runs fit into the limits
   double gpu_hours = 0, used_gpu_hours = 0, committed_gpu_hours = 0;  // 0: none
 };
 
-// A file that the report is made of, shown under provenance.
+// An input file of the report, shown under provenance.
 struct Attachment {
   std::string name;
   std::string text;
 };
 
-// What an experiment comes to.
+// The result of an experiment.
 struct PageAnswer {
-  std::string name;  // of the experiment
-  std::string best;  // what is best, what it costs, when it ends
-  std::string sure;  // how sure that is
+  std::string name;  // name of the experiment
+  std::string best;  // the best run, its cost, and when it ends
+  std::string sure;  // the confidence in this result
 };
 
-// Everything that a report shows.
+// The content of a report.
 struct Page {
   std::string title;
-  std::string doc;                  // a sentence below the title
-  std::string command;              // that made it
+  std::string doc;                  // sentence below the title
+  std::string command;              // the command that made the report
   std::string created;              // date and time
-  std::vector<PageAnswer> answers;  // one of each experiment
-  int refresh_seconds = 0;          // the page loads itself again; 0: never
+  std::vector<PageAnswer> answers;  // one per experiment
+  int refresh_seconds = 0;          // how often the page reloads itself; 0: never
   std::vector<record::Record> records;
   std::vector<plan::RejectedRun> rejected;
   PageBudget budget;
@@ -44,19 +44,21 @@ struct Page {
   std::vector<Attachment> attachments;
 };
 
-// Runs in the table and the charts of a page, of which a browser makes a page of 10 MB. Of more
-// there are those that ran, then the best of each strategy and size in turn.
+// Maximum number of runs in the table and charts of a page, which then has about 10 MB. If there
+// are more, runs with results have priority over planned ones, and within both the best runs of
+// each strategy and size.
 inline constexpr std::size_t kMostRuns = 2000;
 
-// One HTML file that needs nothing else. Any text may be in the records: all of it is escaped.
+// A self-contained HTML file. Records may contain arbitrary text, so all of it is escaped.
 std::string html(const Page& page);
 
-// Days per 100B tokens by number of GPUs (of the best runs, where all have as many), estimated and
-// measured, as a picture of its own that follows the reader's light or dark mode.
+// The chart of days per 100B tokens by number of GPUs, estimated and measured, as an SVG file that
+// follows the reader's light or dark mode. If all runs have the same number of GPUs, it shows the
+// best runs.
 std::string svg(const Page& page);
 
-// Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids
-// are in apart are hollow. Calibrate says with which constants.
+// The chart of predicted against measured step times, one point per row, both axes logarithmic.
+// Rows whose ids are in `apart` are hollow; `calibrate` states which constants were used.
 std::string svg(const std::vector<published::JudgedSample>& rows,
                 const std::set<std::string>& apart, const published::Scores& scores,
                 const std::string& calibrate);

@@ -1,4 +1,4 @@
-// Starts it all.
+// Draws the charts and sets up the table and the hints.
 
 new Hints();
 
@@ -10,7 +10,7 @@ for (const chart of read('chart-data')) {
 
 const runTable = document.getElementById('table') && new Table(document.getElementById('table'));
 
-// On paper nothing can be opened: what explains a number is open there, files are not.
+// On paper nothing can be expanded, so details are printed expanded, except files and data.
 addEventListener('beforeprint', () => {
   if (runTable) runTable.append(Infinity);
   for (const details of document.querySelectorAll('details:not(.file):not(.data):not([open])')) {

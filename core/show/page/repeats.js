@@ -1,6 +1,6 @@
-// Repeats of a run are one row, that of the best of them: it opens to the others.
+// Repeats of a run are folded into the row of the best one, which expands to the others.
 
-// Takes them out of the rows of a table.
+// Removes the repeats from the items of a table and attaches them to their leader.
 function foldRepeats(items) {
   const leaders = new Map(items.filter(({row}) => 'lead' in row.dataset)
     .map((item) => [item.row.dataset.alike, item]));
@@ -14,7 +14,7 @@ function foldRepeats(items) {
 
 const membersOf = (item) => [item, ...(item.repeats || [])];
 
-// Those of an item that are in the document, from the top.
+// The visible rows of an item, from top to bottom.
 function rowsOf(item) {
   addOpener(item);
   const own = item.open ? [item.row, item.more] : [item.row];

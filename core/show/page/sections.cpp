@@ -13,9 +13,9 @@ namespace orch::page {
 namespace {
 
 constexpr std::size_t kMostReasons = 60;          // groups of rejected runs
-constexpr std::size_t kMostRejected = 100;        // runs listed in each
-constexpr std::size_t kMostNames = 20;            // nodes, jobs, files under provenance
-constexpr std::size_t kLongestFile = 256 * 1024;  // of an attachment
+constexpr std::size_t kMostRejected = 100;        // runs listed per group
+constexpr std::size_t kMostNames = 20;            // nodes, jobs or files under provenance
+constexpr std::size_t kLongestFile = 256 * 1024;  // bytes shown of an attachment
 
 std::string section(const char* id, const char* heading, const std::string& content) {
   return fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, heading, content);
@@ -23,7 +23,7 @@ std::string section(const char* id, const char* heading, const std::string& cont
 
 struct Rejection {
   const std::string* label = nullptr;
-  std::string reason;  // with its fix
+  std::string reason;  // followed by the fix
 };
 
 std::string rejections(const std::vector<Rejection>& group) {
@@ -40,7 +40,7 @@ std::string rejections(const std::vector<Rejection>& group) {
   return out + "</ul></details>\n";
 }
 
-// The distinct values in the order in which they come, the first ones of many.
+// Collects distinct names in order of appearance and shows the first kMostNames.
 class SectionNames {
  public:
   void add(const std::string& name) {
@@ -53,7 +53,7 @@ class SectionNames {
   std::set<std::string> seen_;
 };
 
-// What the records know of their origin, together.
+// The origins of all records, merged into one list.
 Pairs origins(const std::vector<record::Record>& records) {
   std::vector<std::pair<std::string, SectionNames>> all{
       {"sources", {}}, {"experiment file", {}}, {"cluster file", {}}, {"commit", {}}, {"files", {}},
@@ -78,7 +78,7 @@ Pairs origins(const std::vector<record::Record>& records) {
 
 double share(double hours, double of) { return of > 0 ? std::clamp(hours / of, 0.0, 1.0) : 0; }
 
-// Used and committed hours as one bar, the whole being the limit.
+// A bar of used and committed GPU-hours; its full width is the limit.
 std::string budget_bar(const PageBudget& budget) {
   if (!(budget.gpu_hours > 0)) return "";
   const double used = 100 * share(budget.used_gpu_hours, budget.gpu_hours);

@@ -1,2 +1,2 @@
-// Before anything is laid out: the rows of a long table wait for the script.
+// Runs before the first layout: the style hides the rows of the table until the script is ready.
 document.documentElement.dataset.script = 'starts';

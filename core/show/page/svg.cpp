@@ -17,11 +17,11 @@ using show::Chart;
 
 constexpr double kWidth = 900, kLeft = 80, kLegend = 230, kRowLabel = 330, kRow = 26, kGap = 34;
 
-// The colours of Okabe and Ito, which most eyes can distinguish, without black and with a lighter
-// blue: they show on light and on dark.
+// The colour-blind-safe palette of Okabe and Ito, without black and with a lighter blue: all
+// colours are visible on light and dark backgrounds.
 constexpr std::array kColours{"#2e86c1", "#e69f00", "#009e73", "#cc79a7",
                               "#d55e00", "#56b4e9", "#8a8a8a"};
-// One for each colour.
+// One shape for each colour.
 constexpr std::array kShapes{"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
                              "M-4.5 -4.5h9v9h-9z",
                              "M0 -6L5.5 4.5h-11z",
@@ -38,7 +38,7 @@ std::string join_words(const std::string& label, const std::string& kind) {
   return label + (label.empty() || kind.empty() ? "" : " · ") + kind;
 }
 
-// An axis on a stretch of the picture. What is beyond its ends is drawn at them.
+// Maps the values of an axis to coordinates; values beyond its ends are clamped.
 struct AxisScale {
   const Chart::Axis& axis;
   double from = 0, to = 0;
@@ -50,7 +50,7 @@ struct AxisScale {
   }
 };
 
-// A panel on its place in the picture.
+// Draws a panel at its place in the picture.
 class SvgDrawing {
  public:
   SvgDrawing(const Chart::Panel& panel, Chart::Kind kind, double top)

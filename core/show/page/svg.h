@@ -6,8 +6,8 @@
 
 namespace orch::page {
 
-// Any chart as a picture of its own, which follows the reader's light or dark mode. Its marks have
-// their tooltips as titles. Of charts that can stand in its place nothing is drawn.
+// A chart as a self-contained SVG that follows the reader's light or dark mode. Tooltips become
+// <title> elements of the marks. The alternatives of a chart (`others`) are not drawn.
 std::string svg_of(const show::Chart& chart);
 
 }  // namespace orch::page

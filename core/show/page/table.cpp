@@ -15,11 +15,11 @@
 namespace orch::page {
 namespace {
 
-// A column with the cells of all runs.
+// A column of the table with the cells of all runs.
 struct HtmlCell {
   PageColumn column;
   std::vector<PageCell> cells;
-  int decimals = 0;  // of its numbers, so that they stand below each other
+  int decimals = 0;  // of all numbers, so that their points align
 
   bool is_empty() const {
     return std::all_of(cells.begin(), cells.end(), [](const PageCell& c) { return c.is_empty(); });
@@ -32,7 +32,8 @@ struct HtmlCell {
   }
 };
 
-// Four digits of the middle value, and two of the smallest; none where all are whole.
+// Number of decimals that shows four digits of the median and two of the smallest value; 0 if all
+// values are integers.
 int decimals_of(const std::vector<PageCell>& cells) {
   std::vector<double> values;
   for (const auto& cell : cells)
@@ -77,7 +78,7 @@ bool concerns(const record::Doubt& doubt, const PageColumn& column) {
   });
 }
 
-// A question mark behind a value that a doubt is about.
+// A question mark after a value that a doubt concerns.
 std::string mark(const record::Record& record, const PageColumn& column) {
   for (const auto& doubt : record.doubts)
     if (concerns(doubt, column))
@@ -86,7 +87,7 @@ std::string mark(const record::Record& record, const PageColumn& column) {
   return "";
 }
 
-// The id of a run of ours, which its name is not.
+// A title with the id of a run made by orch, as its shown name is only the layout.
 std::string id_title(const record::Record& record) {
   return run_name(record).hash.empty()
              ? ""
@@ -111,8 +112,8 @@ void cell(std::string& out, const record::Record& record, const HtmlCell& filled
   out += "</td>";
 }
 
-// Of each group of repeats the one that stands for them: what is sound before what is doubtful,
-// what was measured before what is estimated, then the fastest.
+// The line that represents each group of repeats: one that counts before one that does not, then
+// measured before estimated, then the fastest.
 std::set<const PageLine*> leaders_of(const std::vector<PageLine>& lines) {
   const auto key = [](const PageLine& line) {
     const auto& days = line.numbers.best_days();
@@ -138,7 +139,7 @@ std::string of_how_many(const std::vector<PageLine>& lines, std::size_t left_out
       group_digits(static_cast<double>(lines.size() + left_out)));
 }
 
-// What all runs have in common need not fill a column.
+// A sentence with the values that all runs share, which need no column.
 std::string same(const std::vector<HtmlCell>& columns) {
   std::string out;
   for (const auto& filled : columns)

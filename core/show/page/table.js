@@ -1,11 +1,11 @@
-// The table: sorted by any column, filtered by words and choices. Of many rows the first ones are
-// in the document, as laying out thousands takes long; the others come when one scrolls to them.
+// The table can be sorted by any column and filtered by words and menus. Only the first rows are in
+// the document, because the layout of thousands is slow; the others are added on scrolling.
 
 const kFirst = 50;
 const kNext = 100;
 const collator = new Intl.Collator('en', {numeric: true});
 
-// A cell's words, without those of its button.
+// The text of a cell without the text of its button.
 function wordsOf(cell) {
   const button = cell.querySelector('.folder');
   const words = cell.textContent;
@@ -18,7 +18,7 @@ function valueOf(row, column, isNumber) {
   return cell.dataset.v === undefined ? NaN : Number(cell.dataset.v);
 }
 
-// What is missing comes last, whichever the direction; equals keep their order.
+// Missing values come last in both directions; equal values keep their order.
 function compare(a, b, direction) {
   const missing = (v) => v === '' || Number.isNaN(v);
   if (missing(a) || missing(b)) return missing(a) - missing(b);
@@ -38,7 +38,7 @@ class Table {
     this.addHeads();
     this.addControls(document.getElementById('controls'));
     this.box.addEventListener('scroll', () => this.follow(), {passive: true});
-    const section = this.box.parentElement;  // as wide as an open row may be
+    const section = this.box.parentElement;  // its width limits that of an expanded row
     new ResizeObserver(() => this.box.style.setProperty('--box', `${section.clientWidth - 2}px`))
       .observe(section);
     this.display();
@@ -79,7 +79,7 @@ class Table {
     place.append(this.all);
   }
 
-  // Results are shown, the rest is chosen: a box for each column but the first.
+  // Adds a checkbox for each column except the first; columns with details start hidden.
   addColumns(place) {
     const boxes = this.heads.slice(1).map((head, i) => {
       const box = element('input', {type: 'checkbox', id: `column-${i + 1}`});
@@ -102,7 +102,7 @@ class Table {
     for (const {row} of this.items) row.cells[column].hidden = !shown;
   }
 
-  // The first words of a cell: what is small beside them, or opens, is not chosen by.
+  // The value that a menu filters by: the first text of a cell, without small print or details.
   choiceOf(row, column) {
     const cell = row.cells[column];
     const first = cell.querySelector('summary') || cell.firstChild;
@@ -133,7 +133,7 @@ class Table {
     for (const item of this.items) item.hit = isShown(item);
     for (const item of this.rows) {
       item.shown = membersOf(item).some(({hit}) => hit);
-      if (item.repeats) setUnfolded(item, item.shown && !item.hit);  // one below it was found
+      if (item.repeats) setUnfolded(item, item.shown && !item.hit);  // one of its repeats matches
     }
     this.display();
   }

@@ -11,20 +11,21 @@
 namespace orch::page {
 namespace {
 
-// Not in the middle of a character.
+// At most the first N bytes, never cut in the middle of a character.
 std::string_view first_bytes(std::string_view text, std::size_t longest) {
   while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0) == 0x80) --longest;
   return text.substr(0, longest);
 }
 
-// Marks that turn the text around them (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), line
-// and paragraph separators (U+2028, U+2029), and what XML forbids (U+FFFE, U+FFFF).
+// True for marks that change the direction of text (U+200E, U+200F, U+202A to U+202E, U+2066 to
+// U+2069), line and paragraph separators (U+2028, U+2029), and characters that XML forbids (U+FFFE,
+// U+FFFF).
 bool is_unruly(unsigned code) {
   return code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0xFFFE || code == 0xFFFF;
 }
 
-// The same text with those as \uNNNN. All of them are characters of three bytes.
+// Replaces unruly characters, all of which have three bytes in UTF-8, by \uNNNN.
 std::string ruly(std::string text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i + 2 < text.size(); ++i) {
@@ -36,12 +37,12 @@ std::string ruly(std::string text) {
   return text;
 }
 
-// Characters for which `instead` has a text become that.
+// Replaces each character for which `instead` returns a non-empty string.
 template <class Instead>
 std::string replaced(std::string_view text, Instead instead) {
   std::string out;
   out.reserve(text.size() + text.size() / 16);
-  auto from = text.begin();  // of what is copied next
+  auto from = text.begin();  // start of the part to copy next
   for (auto at = from; at != text.end(); ++at)
     if (const std::string_view other = instead(*at); !other.empty()) {
       out.append(from, at) += other;
