@@ -23,7 +23,7 @@ struct Candidate {
   const Record* record = nullptr;
   ComparedAmount value;
 };
-using Time = std::optional<statistics::Interval> ComparedAmount::*;  // measured, or estimated
+using Time = std::optional<statistics::Interval> ComparedAmount::*;  // measured or estimated
 
 std::vector<Candidate> candidates(const Cohort& group, const SizeNormalization& sizing,
                                   const char* name) {
@@ -45,7 +45,7 @@ const Record* best(const std::vector<Candidate>& all, Time time) {
   return out == nullptr ? nullptr : out->record;
 }
 
-// One record for each group; none where a group has no such time.
+// The best record of each group; empty if a group has no such time.
 std::vector<Cohort> bests(const std::vector<Cohort>& groups,
                           const std::vector<std::vector<Candidate>>& all, Time time) {
   std::vector<Cohort> out;
@@ -57,7 +57,7 @@ std::vector<Cohort> bests(const std::vector<Cohort>& groups,
   return out;
 }
 
-// More GPUs are faster: what one of them does is said as well.
+// Adds the ratio per GPU if GPU counts differ, since more GPUs are faster.
 void add_gpus(const std::vector<Cohort>& two, const SizeNormalization& sizing,
               BestComparison& out) {
   const auto base = two[0].records.front()->field_text("gpus"),

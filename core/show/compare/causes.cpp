@@ -15,8 +15,9 @@ namespace {
 using Differences = std::vector<Difference>;
 using Names = std::vector<std::string>;
 
-// A number that is the product of others, those in `over` dividing. With `kept`, only where that
-// field is the same: accumulation follows from the rest where people keep the global batch.
+// A field that is the product of the fields in `times` divided by those in `over`. With `kept`, the
+// rule applies only if that field is the same in both groups: accumulation follows from the other
+// fields if the global batch is kept.
 struct CauseProduct {
   std::string field;
   Names times, over;
@@ -33,7 +34,7 @@ const std::vector<CauseProduct>& products() {
   return kProducts;
 }
 
-// A field that comes with any of the others.
+// A field that follows from any of the fields in `with`.
 struct Bundle {
   std::string field;
   Names with;
@@ -74,8 +75,8 @@ std::optional<double> number(const FieldValues& said) {
   return positive(number_from<double>(said.values.front()));
 }
 
-// How many times the first group's number a group's is; what one does not say counts as 1, as a
-// layout without tensor parallelism does not speak of it.
+// The ratio of a group's number to the first group's. A missing value counts as 1, since a layout
+// without tensor parallelism does not state its degree.
 std::optional<double> growth(const Differences& all, const std::string& field, std::size_t group) {
   const auto* found = find(all, field);
   if (found == nullptr) return 1.0;
@@ -101,8 +102,9 @@ Names product_causes(const Differences& all, const CauseProduct& rule, std::size
   return causes;
 }
 
-// Parameters follow from the shape when they grow as the blocks do (layers * hidden^2) or, with the
-// embedding in it, by less; half as much again is left for what sizes are called.
+// The number of parameters follows from the shape if its growth is between the smallest and the
+// largest of 1, the growth of the blocks (layers * hidden^2) and that of the embedding (vocab *
+// hidden). The margin of 1.5x is for sizes that are rounded in names.
 Names params_causes(const Differences& all, std::size_t group) {
   const auto layers = growth(all, "layers", group), hidden = growth(all, "hidden", group);
   const auto vocab = growth(all, "vocab", group), seen = growth(all, "params", group);
@@ -114,8 +116,8 @@ Names params_causes(const Differences& all, std::size_t group) {
   return differing(all, {"layers", "hidden", "vocab"}, group);
 }
 
-// powersgd_rank belongs to compression = powersgd: where only one of the two chose that, the rank
-// follows from the choice.
+// A field named after a choice follows from it: powersgd_rank follows from compression = powersgd
+// if only one of the two groups has that compression.
 Names choice_causes(const Differences& all, const std::string& field, std::size_t group) {
   const auto chose = [&](const FieldValues& said) {
     return std::any_of(said.values.begin(), said.values.end(), [&](const std::string& value) {
@@ -137,7 +139,7 @@ Names causes_of(const Differences& all, const std::string& field, std::size_t gr
   return field == "params" ? params_causes(all, group) : choice_causes(all, field, group);
 }
 
-// The independent fields that a field follows from in the end.
+// Collects the independent fields that a field follows from, directly or through others.
 void add_roots(const Differences& all, const std::string& field, std::size_t group,
                std::set<std::string>& seen, std::set<std::string>& roots) {
   const auto* found = find(all, field);
@@ -176,7 +178,7 @@ void find_followers(Differences& all, std::size_t groups) {
 Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
   Explanation out;
   out.aspect = aspect;
-  // Families have sizes that others do not speak of.
+  // If models differ, one may have sizes that the other family does not have.
   const bool model_differs = differs(all, "model", group) || differs(all, "params", group);
   for (const auto& difference : all) {
     const auto& field = difference.field;

@@ -28,7 +28,7 @@ Errors check(const std::vector<Cohort>& groups) {
   return errors;
 }
 
-// A job that met its time limit ran until then, and its steps have a speed.
+// A job that reached its time limit has run until then, so the speed of its steps is valid.
 bool met_its_limit(const Record& record) {
   const auto& m = record.measured;
   return record.state == RunState::failed && record.failure == Failure::timeout &&
@@ -44,7 +44,7 @@ EndKind fate_of(const Record& record) {
   return ran ? EndKind::ran : EndKind::not_run;
 }
 
-// A run that lost its loss went on for nothing.
+// A run whose loss became NaN counts as failed: its later steps trained nothing.
 bool failed(const Record& record) {
   const auto fate = fate_of(record);
   return fate == EndKind::failed || fate == EndKind::lost_loss;
@@ -55,7 +55,7 @@ bool ran(const Record& record) {
   return fate == EndKind::ran || fate == EndKind::time_limit;
 }
 
-// A node that broke says nothing about what ran on it.
+// A transient failure, such as a broken node, may be unrelated to the configuration.
 bool failed_by_chance(const Record& record) { return record::is_transient(record.failure); }
 
 std::vector<GroupEnding> endings_of(const Cohort& group) {
@@ -72,7 +72,6 @@ std::vector<GroupEnding> endings_of(const Cohort& group) {
   return out;
 }
 
-// Which of them ran.
 GroupOutcome judge_outcome(const RecordPair& pair) {
   GroupOutcome out;
   const auto &base = pair.base, &other = pair.other;
@@ -113,8 +112,8 @@ GroupSummary taken(const Cohort& group, std::size_t copies, std::size_t left_out
   return out;
 }
 
-// A loss is lower or it is not: the noise of the curves decides. Those that became NaN are never
-// equal.
+// Compares the losses at the end; the noise of the curves decides if they differ. Losses with NaN
+// in them are never equal.
 PairVerdict loss_verdict(const Losses& losses) {
   if (!losses.present) return PairVerdict::missing;
   if (losses.base.lost != losses.other.lost)
@@ -143,7 +142,8 @@ void find_shared(const RecordPair& pair, GroupComparison& out) {
     out.shared = SharedRecords::records;
 }
 
-// Runs of ours, whose settings are all known: nothing differs but when and where they ran.
+// True if nothing but date and nodes differs. Only orch's own runs qualify: all of their settings
+// are known.
 bool are_repeats(const RecordPair& pair) {
   const auto is_ours = [](const Record& record) { return record.origin.kind == "run"; };
   if (!pair.base.all(is_ours) || !pair.other.all(is_ours)) return false;
@@ -154,7 +154,8 @@ bool are_repeats(const RecordPair& pair) {
          });
 }
 
-// What one run of each shows is how far repeats vary. Steps of a run tell nothing of another.
+// If the groups are repeats and one of them has a single run, their difference is noise: the
+// interval over the steps of a run does not include the variation between runs.
 void call_noise(const Comparison& comparison, const RecordPair& pair, GroupComparison& out) {
   if (out.itself() || !are_repeats(pair)) return;
   for (std::size_t i = 0; i < out.judgements.size(); ++i) {
@@ -194,7 +195,7 @@ std::vector<std::pair<std::string, record::Doubt>> doubts_of(const std::vector<C
   return out;
 }
 
-// Settings, then what else programs printed, then circumstances.
+// Settings, then other arguments of programs, then circumstances.
 std::vector<Difference> all_differences(const std::vector<Cohort>& groups) {
   auto out = differences_of(groups);
   auto arguments = argument_differences(groups);

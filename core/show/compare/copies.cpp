@@ -4,9 +4,9 @@
 
 #include "core/show/compare/parts.h"
 
-// What is one thing though it is named twice: a record read again, a row that was printed again, a
-// log beside its copy or a part of it. Two runs of one configuration never take the same time for
-// each of their steps, to the last digit.
+// Detects records that describe the same run: a record that was read twice, a row of a table that
+// was printed again, a copy or a part of a log. Two runs of one configuration never have exactly
+// the same time in each step.
 namespace orch::compare {
 namespace {
 
@@ -43,7 +43,8 @@ bool contradict(const Record& a, const Record& b) {
   });
 }
 
-// Steps that both have, each with the same time.
+// True if all common steps have the same time, with enough steps and distinct times to rule out
+// chance.
 bool same_times(const Record& a, const Record& b) {
   constexpr std::size_t kEnough = 3, kDistinct = 2;
   std::map<std::int64_t, double> times;
@@ -62,7 +63,8 @@ bool same_times(const Record& a, const Record& b) {
 
 bool is_log(const Record& record) { return record.origin.kind == "log"; }
 
-// A copy of a log that has one time for all of its steps: the same numbers in the same lines.
+// True if one log is a copy of the other although it has only one time for all steps: the numbers
+// and their lines agree.
 bool same_lines(const Record& a, const Record& b) {
   const auto same_point = [](const record::LossPoint& one, const record::LossPoint& other) {
     return one.step == other.step && one.loss == other.loss;
@@ -94,7 +96,7 @@ Cohort without_copies(const Cohort& group) {
     if (held == out.records.end())
       out.records.push_back(record);
     else if (record->measured.steps > (*held)->measured.steps)
-      *held = record;  // the whole of what was a part
+      *held = record;  // replace a part by the whole log
   }
   return out;
 }

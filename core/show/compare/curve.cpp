@@ -8,8 +8,8 @@
 namespace orch::compare {
 namespace {
 
-constexpr std::size_t kFewest = 4;            // points of a fit
-constexpr std::size_t kEnoughResiduals = 12;  // points that tell noise
+constexpr std::size_t kFewest = 4;            // points that a fit needs
+constexpr std::size_t kEnoughResiduals = 12;  // residuals that an estimate of the noise needs
 
 std::vector<double> sums(const std::vector<CurvePoint>& points, double (*of)(const CurvePoint&)) {
   std::vector<double> out(points.size() + 1, 0.0);
@@ -17,7 +17,8 @@ std::vector<double> sums(const std::vector<CurvePoint>& points, double (*of)(con
   return out;
 }
 
-// How alike neighbours are, from 0 (or less) to 1; single far points do not decide.
+// Autocorrelation of neighbouring residuals, 0 if it is not significant. Clamping limits the
+// influence of outliers.
 double likeness(std::vector<double> residuals, double sigma) {
   double products = 0, squares = 0;
   for (auto& r : residuals) r = std::clamp(r, -3 * sigma, 3 * sigma);
@@ -69,7 +70,9 @@ double Curve::interpolated(double x) const {
   return a.y + (after->y - a.y) * (x - a.x) / (after->x - a.x);
 }
 
-// From what each point is away from its own line, corrected for its share in it.
+// Estimates the noise from the residuals of the fits. A point attracts its own line, so residuals
+// are divided by sqrt(1 - leverage). The noise increases if residuals correlate, since averages
+// over correlated points are less precise.
 void Curve::measure_noise() {
   std::vector<double> residuals;
   for (const auto& point : points_) {

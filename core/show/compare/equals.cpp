@@ -10,7 +10,7 @@ namespace {
 using record::Record;
 using Names = std::vector<std::string>;
 
-// The tokens of a step, if all records have the same.
+// Tokens per step, if equal in all records.
 std::optional<double> common_tokens(const Cohort& group) {
   const auto first = record::tokens_per_step(*group.records.front());
   for (const auto* record : group.records)

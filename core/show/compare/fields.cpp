@@ -24,10 +24,10 @@ constexpr FieldEffect kSpeed{.speed = true};
 constexpr FieldEffect kAll{true, true, true};
 constexpr FieldEffect kLoss{.loss = true};
 
-// What a setting can change, by its name. One that nobody has thought of can change anything.
+// What a setting can change, by its name. An unknown setting can change everything.
 FieldEffect effect_of(std::string_view field) {
   if (const auto* term = plan::find_term(field)) return term->changes;
-  // What logs say besides the vocabulary.
+  // Settings in logs that are not in orch's vocabulary.
   static const std::map<std::string_view, FieldEffect> kOthers{
       {"seed", kLoss},          {"lr", kLoss},
       {"learning_rate", kLoss}, {"train_iters", kLoss},
@@ -37,14 +37,14 @@ FieldEffect effect_of(std::string_view field) {
   return found == kOthers.end() ? kAll : found->second;
 }
 
-// A field of one record, as text; empty: not said.
+// A field of one record as a string; empty if the record has no value.
 struct FieldReading {
   std::string text;
   bool assumed = false;
 };
 using ReadField = std::function<FieldReading(const Record&)>;
 
-// bf16 is BF16.
+// Ignores case: bf16 equals BF16.
 bool has(const std::vector<std::string>& values, const std::string& value) {
   return std::any_of(values.begin(), values.end(),
                      [&](const std::string& held) { return lower(held) == lower(value); });
@@ -99,8 +99,9 @@ FieldReading read_field(const Record& record, const std::string& name) {
   return {};
 }
 
-// By their names: where files are, what is printed and who is who changes nothing, and what only
-// the optimizer, the data or the schedule see changes the loss.
+// What an argument can change, judged by its name: paths, logging and ranks change nothing;
+// arguments of the optimizer, the data and the schedule change only the loss; all others can change
+// everything.
 FieldEffect effect_of_argument(std::string_view name) {
   if (const auto* term = plan::find_term(name)) return term->changes;
   constexpr std::array kPlaces{"_path", "_dir",  "_file",    "_name",
@@ -119,7 +120,7 @@ FieldEffect effect_of_argument(std::string_view name) {
   return is_place ? kNothing : kAll;
 }
 
-// In the order of their names.
+// Names of arguments that are not fields, sorted.
 std::set<std::string> argument_names(const std::vector<Cohort>& groups) {
   std::set<std::string> names;
   for (const auto& group : groups)
@@ -135,7 +136,7 @@ FieldReading read_argument(const Record& record, const std::string& name) {
   return {};
 }
 
-// Those that people look at first, then the others as they come.
+// The known fields in their usual order, then the others in order of appearance.
 std::vector<std::string> all_names(const std::vector<Cohort>& groups) {
   auto names = record::field_names();
   for (const auto& group : groups)
@@ -160,14 +161,14 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
   return names;
 }
 
-// What is no setting, and what it can change.
+// A property of a run that is not a setting, and what it can change.
 struct Circumstance {
   std::string name;
   FieldEffect effect;
   ReadField read;
 };
 
-// In tens, as idle machines differ too.
+// Use by other programs, rounded to 10 %, since even idle machines differ slightly.
 std::string others_text(const Record& record) {
   const auto share = record::measured(*record::find_quantity("others_share"), record);
   if (!share) return "";
@@ -178,14 +179,14 @@ std::string others_text(const Record& record) {
 
 std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {
   std::vector<Circumstance> all{
-      // One machine was 1.7x slower for a day, and nobody knows why.
+      // One machine was 1.7x slower for a day, for unknown reasons.
       {"date", kSpeed, [](const Record& r) { return FieldReading{r.origin.date}; }},
       {"commit", kAll, [](const Record& r) { return FieldReading{r.origin.commit}; }},
       {"node names", kSpeed,
        [](const Record& r) { return FieldReading{join(r.origin.nodes, " ")}; }},
       {"use by other programs", kSpeed,
        [](const Record& r) { return FieldReading{others_text(r)}; }},
-      // It changes estimates, never measurements.
+      // The cluster file changes estimates, never measurements.
       {"cluster file", kNothing,
        [](const Record& r) { return FieldReading{r.origin.cluster_file}; }},
       {"experiment", kNothing, [](const Record& r) { return FieldReading{r.origin.experiment}; }},
@@ -198,7 +199,7 @@ std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {
   return all;
 }
 
-// All say the shape of their model, and it is the same.
+// True if all records have a model shape and it is the same.
 bool same_shape(const std::vector<Cohort>& groups) {
   const auto& first = *groups.front().records.front();
   for (const std::string name : {"layers", "hidden", "vocab"})

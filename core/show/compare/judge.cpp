@@ -8,7 +8,7 @@ namespace {
 
 using statistics::Interval;
 
-// Above 1 where the other one is better.
+// The ratio that is above 1 if `other` is better.
 Interval favour(const Metric& metric, const Interval& base, const Interval& other) {
   return metric.better == Better::lower ? statistics::ratio(base, other)
                                         : statistics::ratio(other, base);
@@ -23,7 +23,6 @@ bool ranges_overlap(const ComparedAmount& a, const ComparedAmount& b) {
   return low(a) <= high(b) && low(b) <= high(a);
 }
 
-// What two values come to.
 struct JudgedPair {
   PairVerdict verdict;
   VerdictReason reason = VerdictReason::none;
@@ -33,7 +32,7 @@ PairVerdict side(const Interval& ratio) {
   return ratio.value >= 1 ? PairVerdict::better : PairVerdict::worse;
 }
 
-// Without an interval, what repeats differ by decides.
+// The verdict on a ratio without an interval: it has to exceed the variation between repeats.
 PairVerdict beyond_repeats(const Interval& ratio) {
   return size_of(ratio) < 1 + kRepeatsDiffer ? PairVerdict::no_difference : side(ratio);
 }
@@ -73,7 +72,7 @@ bool within(double value, const Interval& range) {
   return value >= *range.low && value <= *range.high;
 }
 
-// Whether a measured value lies in the range of its own estimate.
+// True if the measured value is in the range of its own estimate.
 bool holds(const ComparedAmount& value) {
   return value.estimated->has_limits() && within(value.measured->value, *value.estimated);
 }

@@ -16,14 +16,14 @@ using record::Record;
 using RecordPointers = std::vector<const Record*>;
 using Points = std::vector<CurvePoint>;
 
-constexpr double kWindow = 0.025;  // of the range, to both sides
-constexpr double kWidest = 0.1;
-constexpr double kPointsAside = 6;  // at least, in the window to each side
-constexpr int kGrid = 96;           // places looked at between 5 % and the end
-constexpr double kSkipped = 0.05;   // of the range: there the loss falls too fast for a line
-constexpr double kErrors = 4;       // so many standard errors are no chance in kGrid looks
-constexpr double kLeast = 5e-4;     // of the loss: less is nobody's concern
-constexpr int kInARow = 3;          // places of the grid that make a parting
+constexpr double kWindow = 0.025;   // smallest half-width of the window, as a share of the range
+constexpr double kWidest = 0.1;     // largest half-width
+constexpr double kPointsAside = 6;  // points that a half window should have
+constexpr int kGrid = 96;           // places that are compared, from kSkipped to the end
+constexpr double kSkipped = 0.05;   // share of the range where the loss falls too fast for a line
+constexpr double kErrors = 4;       // standard errors that kGrid comparisons do not reach by chance
+constexpr double kLeast = 5e-4;     // relative difference in loss below which curves are equal
+constexpr int kInARow = 3;          // consecutive places that have to differ
 
 const Record* with_curve(const RecordPointers& records) {
   for (const auto* record : records)
@@ -37,7 +37,7 @@ const Record* with_loss(const RecordPointers& records) {
   return nullptr;
 }
 
-// Where each point lies by tokens, as the log says or as its steps come to; nothing: nobody knows.
+// The curve over tokens, as logged or computed from steps; empty if tokens per step are unknown.
 std::optional<Points> by_tokens(const Record& record) {
   const auto& losses = record.measured.losses;
   const bool said =
@@ -56,7 +56,7 @@ Points by_steps(const Record& record) {
   return out;
 }
 
-// In order, one for each place: the later one counts, as it does after a restart.
+// Sorts by place and keeps one point for each: the last one, as steps repeat after a restart.
 void put_in_order(Points& points) {
   std::erase_if(points, [](const CurvePoint& p) { return !std::isfinite(p.x + p.y); });
   const auto less = [](const CurvePoint& a, const CurvePoint& b) { return a.x < b.x; };
@@ -70,7 +70,7 @@ void put_in_order(Points& points) {
   points = std::move(out);
 }
 
-// The part between two places, and one point more on each side, over 0 to 1.
+// The points from one place to another, and one more on each side, scaled to 0 to 1.
 Points part(const Points& points, double from, double to) {
   Points out;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -86,7 +86,7 @@ struct AlignedCurves {
   Points base, other;
 };
 
-// Both on one axis, or the reason why not in out.
+// Both curves on one axis; if they cannot be aligned, sets out.why_not.
 std::optional<AlignedCurves> align(const Record& base, const Record& other, bool same_steps,
                                    Losses& out) {
   auto a = by_tokens(base), b = by_tokens(other);
@@ -118,7 +118,8 @@ struct Curves {
   Curve base, other;
 };
 
-// Smoothed where there are points enough; the ends then stand for the window next to them.
+// The values at a share of the range. If there are enough points they are smoothed, and the window
+// is moved to lie within the range.
 LossPlace look(const Curves& curves, double share, const Losses& losses) {
   const auto place = [&](double x) { return losses.from + x * (losses.to - losses.from); };
   const double centre = std::clamp(share, curves.window, 1 - curves.window);
@@ -162,7 +163,7 @@ void compare_curves(const Record& a, const Record& b, bool same_steps, Losses& o
   if (out.noise_known) find_parting(curves, out);
 }
 
-// Two losses without curves: they compare where both have come as far.
+// Compares the last losses of records without curves, if both ended at the same step.
 void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out) {
   out.axis = "steps";
   if (!same_steps || a.measured.steps != b.measured.steps || a.measured.steps == 0) {

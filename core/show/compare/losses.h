@@ -8,15 +8,15 @@
 
 namespace orch::compare {
 
-// Both curves at one place, each smoothed around it.
+// The values of both curves at one place, smoothed if there are enough points.
 struct LossPlace {
-  double share = 0;  // of the common range: 0.1 is 10 % into it
-  double at = 0;     // tokens or step; of the end, the middle of the last window
+  double share = 0;  // position in the common range: 0.1 is 10 % into it
+  double at = 0;     // tokens or step; at the end, the centre of the last window
   double base = 0, other = 0;
-  std::optional<double> error;  // the standard error of other - base; none: too few points
+  std::optional<double> error;  // standard error of other - base; empty: too few points
 };
 
-// A group's loss curve against the first group's.
+// A group's loss curve compared with the first group's.
 struct Losses {
   bool present = false;  // both groups have a loss
   enum class AlignmentResult {
@@ -27,25 +27,24 @@ struct Losses {
     nothing_in_common,
     no_curve
   };
-  AlignmentResult why_not =
-      AlignmentResult::aligned;   // why the curves cannot be laid over each other
-  std::string axis;               // "tokens" or "steps"
-  double from = 0, to = 0;        // the common range
-  std::vector<LossPlace> places;  // at 10, 25, 50, 75 and 100 % of it
+  AlignmentResult why_not = AlignmentResult::aligned;  // why the curves cannot be aligned
+  std::string axis;                                    // "tokens" or "steps"
+  double from = 0, to = 0;                             // limits of the common range
+  std::vector<LossPlace> places;                       // at 10, 25, 50, 75 and 100 % of it
   bool noise_known = false;
-  std::optional<double> apart_from;  // where they first part beyond the noise of the curves
+  std::optional<double> apart_from;  // where they first differ by more than the noise
   bool apart_at_end = false;
   struct Side {
-    std::string id;           // whose curve it is
+    std::string id;           // of the record whose loss is used
     std::string nan;          // "NaN in 50 of 100 steps, from step 51 on"; empty: never
-    bool lost = false;        // no number any more at the end
-    double from = 0, to = 0;  // where its curve begins and ends
+    bool lost = false;        // NaN at the end
+    double from = 0, to = 0;  // limits of its curve
     std::vector<record::Spike> spikes;
   };
   Side base, other;
 };
 
-// Whether a step has as many tokens in both: then curves without tokens align by step.
+// same_steps: a step has the same number of tokens in both, so curves without tokens align by step.
 Losses compare_losses(const std::vector<const record::Record*>& base,
                       const std::vector<const record::Record*>& other, bool same_steps);
 

@@ -15,7 +15,7 @@ namespace {
 using record::Record;
 using statistics::Interval;
 using Amount = std::optional<Interval>;
-// How a record has a metric, measured or estimated. Values are positive and finite.
+// Reads a metric of a record, measured or estimated. Values are positive and finite.
 using AmountReader = std::function<Amount(const Record&, bool estimated)>;
 
 struct MetricReader {
@@ -45,7 +45,7 @@ Amount seconds_per_token(const Record& record, bool estimated) {
       1);
 }
 
-// A log's own TFLOPs are its framework's.
+// TFLOPs that a log prints follow the convention of its framework.
 std::string convention_of(const Record& record, const record::Tflops& tflops) {
   if (tflops.convention.empty()) return std::string(kUnsaidConvention);
   if (tflops.convention != "log") return tflops.convention;
@@ -67,7 +67,7 @@ Amount tflops_by(const std::string& convention, const Record& record, bool estim
   return scaled(inverse(step), record.estimated->tflops_per_gpu * step->value);
 }
 
-// As the list of quantities has it.
+// A metric from the list of quantities.
 MetricReader quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
   return {
       {std::string(quantity.name), std::string(quantity.title), "", quantity.better, aspect, {}},
@@ -77,15 +77,16 @@ MetricReader quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
       }};
 }
 
-// Of the speed; a convention is of TFLOPs.
+// A metric of speed. The convention is that of TFLOPs, else empty.
 MetricReader speed_gauge(std::string name, std::string title, Better better, AmountReader read,
                          std::string convention = "") {
   return {{std::move(name), std::move(title), std::move(convention), better, Aspect::speed, {}},
           std::move(read)};
 }
 
-// Days per 100B tokens, tokens per second, GPU-hours per 1e9 tokens, seconds per step: brought to
-// the same size where the sizing has one, a step also to the first group's tokens.
+// Days per 100B tokens, tokens per second, GPU-hours per 1e9 tokens and seconds per step. If the
+// sizing has a base, they are normalised to it, and a step also to the first group's tokens per
+// step.
 std::vector<MetricReader> time_gauges(const SizeNormalization& sizing,
                                       std::optional<double> base_tokens) {
   const AmountReader time = [sizing](const Record& r, bool estimated) {
@@ -112,7 +113,7 @@ std::vector<MetricReader> time_gauges(const SizeNormalization& sizing,
           speed_gauge("step_seconds", "seconds per step", Better::lower, step)};
 }
 
-// The conventions by which records say TFLOPs. What a log prints is of its framework's making.
+// The distinct conventions of the records' TFLOPs.
 std::vector<std::string> conventions(const std::vector<Cohort>& groups) {
   std::vector<std::string> out;
   for (const auto& group : groups)
@@ -132,7 +133,7 @@ MetricReader tflops_gauge(const std::string& convention) {
                      convention);
 }
 
-// FLOPs of the model over the time that it took: where what was stated does not compare.
+// TFLOPs computed from the size of the model, for records whose own TFLOPs are not comparable.
 MetricReader model_tflops_gauge(SizeNormalization::FlopsBy by) {
   const AmountReader read = [by](const Record& r, bool estimated) -> Amount {
     const auto flops = flops_per_token(r, by), gpus = r.field_number("gpus");
@@ -144,10 +145,10 @@ MetricReader model_tflops_gauge(SizeNormalization::FlopsBy by) {
                                                              : "6 params tokens");
 }
 
-// Every other quantity that people look at, as the list of them has it.
+// The other quantities that are shown, from the list of quantities.
 std::vector<MetricReader> other_gauges() {
-  // Those above, and two that say nothing of speed: the loss has its own section, and GPU-hours
-  // depend on how long somebody let a run go on.
+  // Metrics with their own functions, and two to leave out: the loss has its own section, and total
+  // GPU-hours depend on the length of the run.
   static const std::set<std::string_view> kOwn{
       "days_per_100b_tokens", "tokens_per_second", "step_seconds", "tflops_per_gpu",
       "peak_memory_bytes",    "last_loss",         "gpu_hours"};
@@ -171,7 +172,7 @@ bool touches(const record::Doubt& doubt, const Metric& metric) {
          has(doubt.field, ",");
 }
 
-// Estimates of several records: the median, and all that their ranges hold.
+// Combines estimates of several records: their median, and the union of their ranges.
 std::optional<Interval> together(const std::vector<Interval>& all) {
   if (all.empty()) return std::nullopt;
   std::vector<double> values;
@@ -223,7 +224,7 @@ ComparedAmount value_of(const MetricReader& gauge, const Cohort& group) {
   return out;
 }
 
-// Whether a group has it.
+// Adds the metric if a group has a value; returns whether one has.
 bool add(const std::vector<Cohort>& groups, MetricReader gauge, std::vector<Metric>& out) {
   bool any = false;
   for (const auto& group : groups) {
@@ -239,7 +240,9 @@ bool all_measured(const Metric& metric) {
                      [](const ComparedAmount& value) { return value.measured.has_value(); });
 }
 
-// Where no convention is common to all, or models differ, what can be computed alike is.
+// Adds TFLOPs by each convention. If no convention is measured in all groups, but there are TFLOPs
+// or the work per token differs, also adds model TFLOPs, which are computed in one way for all
+// groups.
 void add_tflops(const std::vector<Cohort>& groups, std::vector<Metric>& out) {
   bool any = work_differs(groups), common = false;
   for (const auto& convention : conventions(groups))

@@ -8,11 +8,11 @@
 #include "core/record/statistics/interval.h"
 #include "core/show/compare/parts.h"
 
-// How records are paired. The question is what the groups were chosen by: fields that have one
-// value in the first group and another in the second. Every record of the one group is held against
-// every record of the other that is as large; two that differ in nothing else are candidates. The
-// best candidates (no doubts, fewest reservations, fastest) are taken first, and what is taken is
-// taken: a record counts once.
+// Pairs records of two groups. The question is the set of fields with one value in the first group
+// and another one in the second. Each record is compared with the records of the other group that
+// have the same size (GPUs, layers, hidden, seq); two that agree in everything but the question are
+// a candidate. Candidates are accepted greedily: first those without doubts, then those with the
+// fewest other differences and missing settings, then the fastest. A record is in one pair at most.
 namespace orch::compare {
 namespace {
 
@@ -20,7 +20,8 @@ using record::Record;
 using statistics::Interval;
 using Names = std::vector<std::string>;
 
-// Whether a setting is a part of what a strategy is: where strategies are the question, so is it.
+// True if the question is about strategies and the setting belongs to a strategy, so that it may
+// differ within a pair.
 bool belongs_to_strategy(const std::string& field, const Names& question) {
   static const std::set<std::string, std::less<>> kOwn{
       "strategy",          "framework",       "stage",         "zero_stage",
@@ -30,7 +31,8 @@ bool belongs_to_strategy(const std::string& field, const Names& question) {
          (contains(question, "strategy") || contains(question, "framework"));
 }
 
-// What is left when nobody speaks of it: the other side's "none" or "1" is no difference then.
+// True if the values are assumed or usual defaults ("none", "1"): then a missing value on the other
+// side is not a difference.
 bool is_usual(const FieldValues& said) {
   static const std::set<std::string, std::less<>> kUsual{"none", "false", "0",    "1",
                                                          "off",  "adam",  "adamw"};
@@ -50,8 +52,8 @@ Names question_of(const Cohort& base, const Cohort& other) {
   return out;
 }
 
-// Whether two records agree in all that can change the speed, but the question; what is to be known
-// of the pair is added to it.
+// True if two records agree in everything that can change the speed, except the question. Adds the
+// tolerated differences and missing settings to the pair.
 bool agree(const std::vector<Cohort>& two, const Names& question, MatchedPair& out) {
   auto differences = differences_of(two);
   find_followers(differences, 2);
@@ -63,7 +65,7 @@ bool agree(const std::vector<Cohort>& two, const Names& question, MatchedPair& o
       continue;
     const bool own = belongs_to_strategy(difference.field, question);
     if (standing == FieldAgreement::differs) {
-      if (!difference.follows[1].empty()) continue;  // its cause is judged by itself
+      if (!difference.follows[1].empty()) continue;  // its cause is judged instead
       if (!own && difference.field != "micro_batch") return false;
       out.differs.push_back(difference);
     } else {
@@ -75,7 +77,7 @@ bool agree(const std::vector<Cohort>& two, const Names& question, MatchedPair& o
   return true;
 }
 
-// The speed of the two: of the whole run, per GPU where they have not as many.
+// Compares the speed of the two records: of the whole run, or per GPU if GPU counts differ.
 std::optional<PairComparison> judge_speed(const std::vector<Cohort>& two,
                                           const SizeNormalization& sizing, bool estimated) {
   const bool per_gpu = standing_of(differences_of(two), "gpus", 1) == FieldAgreement::differs;
@@ -88,7 +90,7 @@ std::optional<PairComparison> judge_speed(const std::vector<Cohort>& two,
   return std::nullopt;
 }
 
-// Most records are not as large as most others: only those that are need a closer look.
+// Records with different keys cannot be a pair, which saves most of the comparisons.
 std::string size_key(const Record& record, const Names& question) {
   std::string key;
   for (const std::string field : {"gpus", "layers", "hidden", "seq"})
@@ -143,12 +145,13 @@ std::vector<PairMatch> taken_once(std::vector<PairMatch> all, const Cohort& base
   return all;
 }
 
-// What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
+// Sets the fields that identify each pair: both of its records have the same value, and the value
+// varies between pairs.
 void name_places(std::vector<PairMatch>& all, const Names& question) {
   Cohort first{"", {}};
   for (const auto& one : all) first.records.push_back(one.base);
   auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
-  // What follows from the GPUs would only repeat them.
+  // These fields follow from the number of GPUs.
   if (contains(fields, "gpus"))
     std::erase_if(fields, [](const auto& field) {
       return field == "nodes" || field == "data_parallel" || field == "accumulate";
@@ -196,7 +199,7 @@ Interval paired_interval(const std::vector<double>& ratios) {
   for (const double ratio : ratios) squares += std::pow(std::log(ratio) - mean, 2);
   Interval out{std::exp(mean), std::nullopt, std::nullopt, ratios.size()};
   if (ratios.size() < 2) return out;
-  constexpr double kNormal = 1.959964;  // 95 % of a normal distribution whose spread is known
+  constexpr double kNormal = 1.959964;  // 95 % quantile of the normal distribution (two-sided)
   const double half = std::max(statistics::student_t(0.975, n - 1) * std::sqrt(squares / (n - 1)),
                                kNormal * std::log(1 + kRepeatsDiffer)) /
                       std::sqrt(n);

@@ -16,7 +16,7 @@ double number(const Metric& metric, std::size_t group, bool estimated) {
   return metric.better == Better::lower ? found : -found;
 }
 
-// Steps compare only where the judgements say so.
+// True if the metric is comparable between all groups; step times may not be.
 bool comparable(const Comparison& comparison, std::size_t metric) {
   return std::all_of(comparison.against.begin(), comparison.against.end(),
                      [&](const GroupComparison& a) {
@@ -24,7 +24,8 @@ bool comparable(const Comparison& comparison, std::size_t metric) {
                      });
 }
 
-// Each shares the place of the first of the group that it cannot be told apart from.
+// Assigns places. A group shares the place of the leader before it if they are the same within
+// noise.
 void place(const Metric& metric, bool estimated, std::vector<RankedRecord>& ranks) {
   std::size_t leader = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -8,8 +8,8 @@ namespace {
 
 using record::Record;
 
-// 72 B s L h^2 (1 + s/6h + V/16Lh) is a step of B sequences: Narayanan et al. 2021, equation 3 with
-// 3 passes for 4.
+// A step of B sequences takes 72 B s L h^2 (1 + s/6h + V/16Lh) FLOPs: Narayanan et al. 2021,
+// equation 3, with 3 passes in place of 4 (no recomputation).
 std::optional<double> by_shape(const Record& record) {
   const auto field = [&](const char* name) { return positive(record.field_number(name)); };
   const auto L = field("layers"), h = field("hidden"), V = field("vocab"), s = field("seq");

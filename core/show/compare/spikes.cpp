@@ -13,16 +13,16 @@ namespace {
 using record::LossPoint;
 using record::Spike;
 
-constexpr std::size_t kLevel = 8;          // points that make the level before a jump
-constexpr std::size_t kMemory = 64;        // points that make its noise
-constexpr std::size_t kEnoughPoints = 16;  // points before anything can be said
-constexpr std::size_t kNearResume = 5;     // points after a resume that belong to it
-constexpr double kJump = 6;                // in deviations; at a resume, where one is expected:
-constexpr double kResumeJump = 4;
-constexpr double kLeastJump = 0.005;  // of the level
-constexpr double kBack = 2;           // within so many deviations of the level it has recovered
+constexpr std::size_t kLevel = 8;          // points whose median is the level before a jump
+constexpr std::size_t kMemory = 64;        // points that the noise is estimated from
+constexpr std::size_t kEnoughPoints = 16;  // points needed before a jump can be found
+constexpr std::size_t kNearResume = 5;     // points after a resume at which a jump is at_resume
+constexpr double kJump = 6;                // threshold in standard deviations
+constexpr double kResumeJump = 4;          // lower, as jumps are expected after a resume
+constexpr double kLeastJump = 0.005;       // smallest jump, as a share of the level
+constexpr double kBack = 2;  // deviations above the level at which the loss has recovered
 
-// What the curve was like before a place.
+// The last losses, with their level and noise.
 class RecentLosses {
  public:
   void add(double loss) {
@@ -33,7 +33,7 @@ class RecentLosses {
   double level() const {
     return statistics::median({held_.end() - static_cast<std::ptrdiff_t>(kLevel), held_.end()});
   }
-  // Second differences see no slope; their variance is 6 times that of a point.
+  // Second differences remove the slope; their variance is 1 + 4 + 1 = 6 times that of a point.
   double noise() const {
     std::vector<double> bends;
     for (std::size_t i = 2; i < held_.size(); ++i)
@@ -67,8 +67,8 @@ class SpikeFinder {
   }
 
  private:
-  // A jump that is not over when the run is resumed again never recovered: the next one is measured
-  // from where the loss is now.
+  // A jump that has not ended when the run is resumed never recovered: the next jump is measured
+  // from the current level of the loss.
   void pass_resumes(std::int64_t step) {
     while (next_ < resumes_.size() && resumes_[next_] <= step) {
       ++next_;

@@ -10,7 +10,7 @@ namespace {
 using record::Record;
 using Names = std::vector<std::string>;
 
-// Rows of a published diary of bloom-7b on 80 GB A100s: facts, in the words of records.
+// A row of a published logbook of bloom-7b on 80 GB A100s, as a record.
 Record bloom(const std::string& id, const std::string& strategy, double days) {
   Record out;
   out.id = id;
@@ -82,7 +82,7 @@ TEST_CASE("bloom-7b's published rows name their differences and credit none of t
   CHECK(has(causes_text(*all, 2),
             "gpus 8 → 32 (with it nodes 1 (assumed) → 4 (assumed), data_parallel"));
 
-  // 350 / 258 = 1.3566; 350 / 249 = 1.4056. GPU-hours: 249 * 4 / 350 = 2.8457 times as many.
+  // 350 / 258 = 1.3566; 350 / 249 = 1.4056. GPU-hours: 249 * 4 / 350 = 2.8457x as many.
   CHECK(near(judgement(*all, "days_per_100b_tokens", 1).ratio->value, 350.0 / 258));
   CHECK(text_of(*all, "days_per_100b_tokens") == "1.36x faster");
   CHECK(judgement(*all, "days_per_100b_tokens").reason == VerdictReason::single_values);
@@ -94,7 +94,7 @@ TEST_CASE("bloom-7b's published rows name their differences and credit none of t
   // 3.5 days for 1e9 tokens on 8 GPUs: 3.5 * 24 * 8 = 672 GPU-hours.
   CHECK(near(metric(*all, "gpu_hours_per_1e9_tokens")->values[0].measured->value, 672));
 
-  // 258 and 249 are 3.6 % apart, and single: they share a place.
+  // 258 and 249 are single values that differ by 3.6 %: they share a place.
   REQUIRE(all->ranking.size() == 3);
   CHECK(all->ranking[0].group == 2);
   CHECK(all->ranking[0].place == 1);
@@ -103,7 +103,7 @@ TEST_CASE("bloom-7b's published rows name their differences and credit none of t
   CHECK(all->ranking[1].tie);
   CHECK(all->ranking[2].group == 0);
   CHECK(all->ranking[2].place == 3);
-  // Per GPU first, in the direction of the question: 672 / 1912.32 = 1 / 2.8457.
+  // The answer begins with the ratio per GPU: 672 / 1912.32 = 1 / 2.8457.
   CHECK(
       has(answer(*all, 2),
           "stage 3 is 2.85x slower per GPU than DDP (32 GPUs against 8; seq 2048 against 1024): "
@@ -145,7 +145,7 @@ TEST_CASE("two repeats of one run show noise, however steady their steps are", "
   CHECK(text_of(*c, "step_seconds") ==
         "unclear: 1.46x faster (1.44 to 1.48); repeats of one run: it is noise");
   CHECK(has(notes(*c), "B and A are repeats of one run"));
-  // Another commit is a question.
+  // Runs of different commits are not repeats.
   fast.origin.commit = "abc", slow.origin.commit = "def";
   const auto other = compare({{"A", {&slow}}, {"B", {&fast}}});
   CHECK(judgement(*other, "step_seconds").verdict == PairVerdict::better);

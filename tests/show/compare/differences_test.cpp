@@ -35,7 +35,7 @@ TEST_CASE("what programs print of themselves comes after what orch knows", "[com
   REQUIRE(difference(*c, "save") != nullptr);
   CHECK_FALSE(difference(*c, "save")->effect.any());
   CHECK(difference(*c, "swiglu")->standings[1] == FieldAgreement::one_sided);
-  // A program that prints none says nothing of them.
+  // Without printed arguments of one program, their differences are unknown.
   b.arguments.clear();
   CHECK(difference(*compare({group("A", a), group("B", b)}), "swiglu") == nullptr);
 }
@@ -92,7 +92,7 @@ TEST_CASE("what follows from other fields does not count twice", "[compare]") {
     b.set("data_parallel", whole(4));
     b.set("accumulate", whole(4));
     const auto c = compare({group("A", a), group("B", b)});
-    // One says tensor_parallel and the other does not: that is no known difference.
+    // Only one of the two has tensor_parallel: it is unknown whether it differs.
     CHECK(explanation(*c, Aspect::speed)->unsaid == Names{"tensor_parallel"});
   }
   SECTION("a rank of a compression that only one has follows from it") {
@@ -107,7 +107,7 @@ TEST_CASE("what follows from other fields does not count twice", "[compare]") {
   }
   SECTION("a number that does not follow counts by itself") {
     b.set("gpus", whole(16));
-    b.set("data_parallel", whole(12));  // 16 GPUs without tensor parallelism are 16
+    b.set("data_parallel", whole(12));  // without tensor parallelism it would be 16
     const auto c = compare({group("A", a), group("B", b)});
     CHECK(named_causes(*c) == Names{"gpus", "data_parallel"});
   }
@@ -177,7 +177,7 @@ TEST_CASE("other programs on the machine can explain a result, idle machines are
   const auto c = compare({group("A", a), group("B", b)});
   CHECK(explanation(*c, Aspect::speed)->circumstances == Names{"use by other programs"});
   CHECK(has(causes_text(*c), "use by other programs under 10 % → 70 %"));
-  a.measured.stated.clear();  // an older record
+  a.measured.stated.clear();  // as in an older record
   CHECK(
       explanation(*compare({group("A", a), group("B", b)}), Aspect::speed)->circumstances.empty());
 }

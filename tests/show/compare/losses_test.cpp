@@ -12,14 +12,14 @@ namespace {
 using record::LossPoint;
 using record::Record;
 
-// A curve that falls as trainings do, with noise of 0.02.
+// A typical loss without noise; curve() adds noise with a deviation of 0.02.
 double falling(double tokens) { return 2 + 4 * std::pow(1 + tokens / 1e8, -0.3); }
 
 struct CurveShape {
   std::int64_t every = 10;
   std::int64_t steps = 20000;
   double tokens_per_step = 65536;
-  double shift = 0;             // added
+  double shift = 0;             // added to the loss
   std::int64_t shift_from = 0;  // from this step on
   unsigned seed = 1;
   bool with_tokens = true;
@@ -58,12 +58,12 @@ TEST_CASE("curves of one training and another seed are the same within noise", "
     REQUIRE(losses.noise_known);
     parted += losses.apart_from ? 1 : 0;
   }
-  CHECK(parted <= 1);  // of 40
+  CHECK(parted <= 1);  // of 40 curves
 }
 
 TEST_CASE("a loss that is higher at the same tokens is found, and from where on", "[losses]") {
-  // From step 8000, which is 8000 * 65536 = 524 million tokens, 0.03 higher: 1.5 deviations of a
-  // point, and some 100 points in a window.
+  // The loss is 0.03 higher from step 8000 on (8000 * 65536 = 524 million tokens). That is 1.5
+  // deviations of a point, and a window has about 100 points.
   const auto losses = compared(with("a", curve({})),
                                with("b", curve({.shift = 0.03, .shift_from = 8000, .seed = 2})));
   REQUIRE(losses.why_not == Losses::AlignmentResult::aligned);
@@ -77,7 +77,7 @@ TEST_CASE("a loss that is higher at the same tokens is found, and from where on"
 }
 
 TEST_CASE("curves align by tokens, whatever their steps are", "[losses]") {
-  // Twice the batch, logged half as often: the same loss at the same tokens.
+  // A run with twice the batch has the same loss at the same tokens.
   const auto a = with("a", curve({}));
   const auto b =
       with("b", curve({.every = 20, .steps = 10000, .tokens_per_step = 131072, .seed = 3}));
@@ -101,7 +101,7 @@ TEST_CASE("curves that cannot be aligned say why", "[losses]") {
   CHECK(compared(b, b).why_not == Losses::AlignmentResult::no_tokens);
   CHECK(compared(b, b, true).axis == "steps");
   CHECK(compared(b, b, true).places.size() == 5);
-  // 1 to 100 and 1000 to 2000 tokens.
+  // The ranges of 1 to 100 and 1000 to 2000 tokens do not overlap.
   const auto early = with("early", {{1, 1, 5}, {100, 100, 4}});
   const auto late = with("late", {{1, 1000, 3}, {2, 2000, 2}});
   CHECK(has(findings::losses_text(compared(early, late)),
@@ -113,7 +113,7 @@ TEST_CASE("a few points interpolate, and their noise is not known", "[losses]") 
   const auto losses = compared(a, b);
   REQUIRE(losses.places.size() == 5);
   CHECK_FALSE(losses.noise_known);
-  // Half way from 100 to 200: a has 3, b is a quarter of its way from 5 to 1.
+  // At 150, half way from 100 to 200, a is 3, and b has done a quarter of its descent from 5 to 1.
   CHECK(losses.places[2].at == 150);
   CHECK(near(losses.places[2].base, 3));
   CHECK(near(losses.places[2].other, 4));
@@ -132,7 +132,8 @@ TEST_CASE("last losses compare at the same step only", "[losses]") {
 
 TEST_CASE("a spike at a resume is found, with its height and its end", "[losses]") {
   auto losses = curve({.every = 1, .steps = 2000});
-  // Resumed at step 1001; 0.5 higher at 1002, and 0.05 less with each step.
+  // Resumed at step 1001; the loss is 0.5 higher at 1002, and the excess decreases by 0.05 per
+  // step.
   for (int i = 0; i < 10; ++i) losses[static_cast<std::size_t>(1001 + i)].loss += 0.5 - 0.05 * i;
   const auto spikes = find_spikes(losses, {1001});
   REQUIRE(spikes.size() == 1);
@@ -175,14 +176,14 @@ TEST_CASE("no points, equal points and points that are no numbers are no spikes"
 
 TEST_CASE("spikes and curves of many points take time in proportion", "[losses]") {
   const auto time = [](std::int64_t steps) {
-    const auto start = std::clock();  // of the processor: others may use it, too
+    const auto start = std::clock();  // CPU time, as other programs may run
     const auto a = with("a", curve({.every = 1, .steps = steps}));
     const auto losses = compared(a, with("b", curve({.every = 1, .steps = steps, .seed = 2})));
     CHECK(losses.places.size() == 5);
     return static_cast<double>(std::clock() - start);
   };
   const double few = time(20'000);
-  CHECK(time(200'000) < 50 * few);  // n^2 would be 100 times as long
+  CHECK(time(200'000) < 50 * few);  // n^2 would take 100x as long
 }
 
 TEST_CASE("a comparison says what its curves come to", "[losses]") {

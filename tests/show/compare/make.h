@@ -14,7 +14,7 @@ namespace orch::compare {
 
 inline std::int64_t whole(int value) { return value; }
 
-// A run of 8 GPUs, 64 sequences of 1024 tokens: 65,536 tokens a step.
+// A run on 8 GPUs with 64 sequences of 1024 tokens, which is 65,536 tokens per step.
 inline record::Record run(const std::string& id) {
   record::Record out;
   out.id = id;
@@ -55,7 +55,7 @@ inline const Metric* metric(const Comparison& c, std::string_view name) {
   return nullptr;
 }
 
-// Of a group against the first one; the metric is there.
+// The judgement of a group against the first one; the metric has to exist.
 inline const Judgement& judgement(const Comparison& c, std::string_view name,
                                   std::size_t group = 1) {
   const auto place = static_cast<std::size_t>(metric(c, name) - c.metrics.data());

@@ -15,7 +15,7 @@ std::string shown(const Comparison& c, const char* format = "table", std::size_t
   return show::text_as(format, tables::comparison_answer(c), {.width = width});
 }
 
-// The rows of a table of the JSON in which a name has a value.
+// The rows of a JSON table whose field `name` equals `value`.
 SortedJson rows(const SortedJson& json, const char* table, const char* name,
                 const SortedJson& value) {
   SortedJson out = SortedJson::array();
@@ -102,7 +102,7 @@ TEST_CASE("estimates stand below what was measured", "[compare]") {
   REQUIRE(step + 1 < lines.end());
   CHECK(has(*step, "1.25x faster"));
   CHECK((step + 1)->starts_with("  estimated"));
-  CHECK((step + 1)->find(" 9") < step->find(" 8"));  // in the first group's column
+  CHECK((step + 1)->find(" 9") < step->find(" 8"));  // 9 is in the first group's column
   CHECK(has(notes(*c), "B: not estimated"));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("long names become letters, and a list says whose", "[compare]") {
   CHECK(has(text, "Answer: b.out is 1.25x faster than the_log_of_a.out"));
 }
 
-// As two logs of Megatron and of another framework, each with many arguments of its own.
+// Like two logs of Megatron and another framework, each with many arguments of its own.
 TEST_CASE("two logs have an answer of at most 25 lines before the details", "[compare]") {
   auto a = run("a.out", 10, 9.9, 10.1), b = run("b.out", 30, 29.7, 30.3);
   a.origin.kind = b.origin.kind = "log";
@@ -132,7 +132,7 @@ TEST_CASE("two logs have an answer of at most 25 lines before the details", "[co
   CHECK(before.size() <= 25 + 1);
   CHECK(has(causes_text(*c), "; and 41 more arguments (see Settings that differ)"));
   CHECK(has(text, "argument_40"));
-  // 4096 tokens for 1024 in 3 times the time, on 5 times the GPUs: 15 / 4 = 3.75.
+  // 4x the tokens (4096 against 1024) in 3x the time on 5x the GPUs: 3 * 5 / 4 = 3.75.
   CHECK(has(answer(*c), "b.out is 3.75x slower per GPU than megatron_run.out (95 %: "));
   CHECK(has(answer(*c), "; 40 GPUs against 8; seq 4096 against 1024; layers 12 against 24): "));
   CHECK(has(answer(*c), "As a whole it is 1.33x faster: "));

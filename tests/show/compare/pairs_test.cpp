@@ -89,7 +89,7 @@ TEST_CASE("a micro-batch may differ, and is named; other settings may not", "[co
   b[1].set("recompute", std::string("full"));
   const auto c = compared(a, b);
   const auto& pairs = c.pairs.front().pairs;
-  REQUIRE(pairs.size() == 1);  // nobody says that a16 recomputes
+  REQUIRE(pairs.size() == 1);  // a16 has no value for recompute
   REQUIRE(pairs[0].differs.size() == 1);
   CHECK(findings::change_text(pairs[0].differs[0], 1) == "micro_batch 4 → 2");
   CHECK(has(answer(c), "the micro-batch differs in the pair"));
@@ -113,7 +113,7 @@ TEST_CASE("pairs with other GPU counts are compared per GPU", "[compare][pairs]"
   b[1].set("seq", whole(2048));
   const auto c = compared(slow, b);
   CHECK(c.pairs.front().per_gpu);
-  // 8 * 10 against 16 * 6 GPU-seconds.
+  // 8 * 10 = 80 against 16 * 6 = 96 GPU-seconds.
   CHECK(near(c.pairs.front().judgement.ratio->value, 80.0 / 96, 1e-9));
   CHECK(has(answer(c), "deepspeed is 1.20x slower per GPU than fsdp"));
 }
@@ -160,13 +160,13 @@ TEST_CASE("as predicted is said only where both estimates hold", "[compare]") {
   b.estimated = estimate(9.7);
   const auto good = *compare({group("A", a), group("B", b)});
   CHECK(judgement(good, "step_seconds").as_predicted == true);
-  a.estimated = estimate(26);  // twice as long as it took, like the other
+  a.estimated = estimate(26);  // both estimates are twice the measured time
   b.estimated = estimate(19.4);
   const auto lucky = *compare({group("A", a), group("B", b)});
   CHECK_FALSE(judgement(lucky, "step_seconds").as_predicted.has_value());
 }
 
-// A log whose steps took these times.
+// The record of a log with these step times.
 record::Record log_of(const std::string& file, const std::vector<double>& times) {
   auto out = run(file, 2, 1.9, 2.1);
   out.origin.kind = "log";
@@ -191,7 +191,7 @@ TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
   CHECK(against(part).against[0].shared == SharedRecords::part);
   CHECK(against(repeat).against[0].shared == SharedRecords::nothing);
   CHECK(has(answer(against(part)), "b and a are one run: one log is a part of the other."));
-  // One time for all steps: a copy has it in the same lines.
+  // With one time for all steps, a copy is recognised by equal line numbers.
   auto mean = log_of("mean.out", {});
   mean.measured.step_seconds = statistics::Interval{2.5, {}, {}, 1};
   mean.origin.first_line = 3, mean.origin.last_line = 40;
@@ -203,7 +203,7 @@ TEST_CASE("a part of a log, or a copy of it, is no repeat", "[compare]") {
   };
   CHECK(against_mean(copied) == SharedRecords::copy);
   CHECK(against_mean(repeated) == SharedRecords::nothing);
-  // Within a group the whole stands for its part.
+  // Within a group, the whole log replaces a part of it.
   const auto c = *compare({{"A", {&part, &whole_log}}, {"B", {&repeat}}});
   CHECK(c.groups[0].ids == std::vector<std::string>{"a.out"});
   CHECK(c.groups[0].copies == 1);

@@ -78,7 +78,7 @@ TEST_CASE("TFLOPs of different conventions never meet", "[compare]") {
   CHECK(judgement(*c, "tflops_per_gpu").verdict == PairVerdict::not_comparable);
   for (std::size_t i = 0; i < c->metrics.size(); ++i)
     if (c->metrics[i].name == "tflops_per_gpu") CHECK_FALSE(c->against[0].judgements[i].ratio);
-  // What can be computed alike is: 72 * 24 * 2048^2 * (1 + 1024/12288 + 50304/(16*24*2048)) =
+  // Model TFLOPs are computed for both: 72 * 24 * 2048^2 * (1 + 1024/12288 + 50304/(16*24*2048)) =
   // 8.315451e9 FLOPs per token; 65536 of them in 10 s on 8 GPUs: 6.811 TFLOPs.
   const auto* alike = metric(*c, "model_tflops_per_gpu");
   REQUIRE(alike != nullptr);
@@ -130,7 +130,7 @@ TEST_CASE("other models are no equals unless they are brought to one size", "[co
   const auto same = compare({group("A", a), group("B", b)}, {true});
   // FLOPs per token: 72 L h^2 (1 + s/6h + V/16Lh).
   // A: 72 * 24 * 4194304 * (1 + 0.0833333 + 0.0639648) = 8.3155e9.
-  // B: 72 * 48 * 16777216 * (1 + 0.0416667 + 0.0159912) = 6.13239e10; 7.3747 times as many.
+  // B: 72 * 48 * 16777216 * (1 + 0.0416667 + 0.0159912) = 6.13239e10, 7.3747x as many.
   CHECK(near(judgement(*same, "step_seconds").ratio->value, 7.3747 / 4, 1e-4));
   CHECK(near(judgement(*same, "days_per_100b_tokens").ratio->value, 7.3747 / 4, 1e-4));
   CHECK(has(notes(*same), "72 B s L h^2 (1 + s/6h + V/16Lh)"));
@@ -168,13 +168,13 @@ TEST_CASE("the prediction stands beside what was measured", "[compare]") {
   CHECK(near(result.predicted->value, 4.0 / 3));
   CHECK(near(*result.predicted->low, 4.0 / 3 * std::exp(-0.136644), 1e-5));
   CHECK(near(*result.predicted->high, 4.0 / 3 * std::exp(0.142407), 1e-5));
-  CHECK_FALSE(result.as_predicted.has_value());  // 13.6 s are not within 11 to 13
+  CHECK_FALSE(result.as_predicted.has_value());  // 13.6 s is outside of 11 to 13 s
   CHECK_FALSE(result.estimated);
 
   b.estimated = estimate(20, 19, 21);
   const auto wrong = compare({group("A", a), group("B", b)});
   CHECK(judgement(*wrong, "step_seconds").as_predicted == false);
-  CHECK(judgement(*wrong, "step_seconds").verdict == PairVerdict::better);  // the measured one
+  CHECK(judgement(*wrong, "step_seconds").verdict == PairVerdict::better);  // by the measurements
 }
 
 TEST_CASE("where nothing was measured the estimate stands, by its name", "[compare]") {
@@ -186,7 +186,7 @@ TEST_CASE("where nothing was measured the estimate stands, by its name", "[compa
   const auto& result = judgement(*c, "step_seconds");
   CHECK(result.estimated);
   CHECK(result.verdict == PairVerdict::better);
-  CHECK(near(result.ratio->value, 2));  // of the estimates, never of one of each
+  CHECK(near(result.ratio->value, 2));  // the ratio of two estimates
   CHECK(has(answer(*c), "B is estimated 2.00x faster than A"));
   CHECK_FALSE(metric(*c, "step_seconds")->values[1].measured);
 
@@ -251,7 +251,7 @@ TEST_CASE("what rounds to 1.00 is neither faster nor slower", "[compare]") {
 
 TEST_CASE("a record against itself is said to be one", "[compare]") {
   const auto a = run("a", 2, 1.99, 2.01), b = run("b", 2, 1.99, 2.01);
-  const auto copy = a;  // read a second time
+  const auto copy = a;  // as if read a second time
   const auto c = compare({group("a", a), group("again", copy)});
   CHECK(c->against[0].itself());
   CHECK(answer(*c) == "again and a are the same record: there is nothing to compare.\n");
@@ -261,7 +261,7 @@ TEST_CASE("a record against itself is said to be one", "[compare]") {
   CHECK(has(notes(*compare({group("a", a), both})), "both: 1 of its 2 records are in a as well"));
 }
 
-// Of 64 sequences of 1024 tokens, with an estimate.
+// A planned run with 64 sequences of 1024 tokens and an estimate.
 record::Record planned(const std::string& id, int micro_batch, double seconds, const char* fit) {
   auto out = run(id);
   out.state = record::RunState::planned;
@@ -283,8 +283,8 @@ TEST_CASE("a mixture leaves out what is estimated not to fit, and says so", "[co
   CHECK(out->groups[1].ids == std::vector<std::string>{"b", "c"});
   CHECK(has(notes(*out),
             "sweep: 1 of 3 records are estimated not to fit and were not run: left out"));
-  CHECK(near(metric(*out, "step_seconds")->values[1].estimated->value, 25));  // of 20 and 30
-  // What was run does fit, and where nothing fits that is what there is to compare.
+  CHECK(near(metric(*out, "step_seconds")->values[1].estimated->value, 25));  // median of 20 and 30
+  // A record that was run counts as fitting; a group in which nothing fits keeps its records.
   auto ran = d;
   ran.measured.step_seconds = statistics::Interval{1, {}, {}, 1};
   CHECK(compare({group("a", a), {"sweep", {&b, &ran}}})->groups[1].left_out == 0);
@@ -293,13 +293,13 @@ TEST_CASE("a mixture leaves out what is estimated not to fit, and says so", "[co
 
 TEST_CASE("the best of a mixture is held against the best of the other", "[compare]") {
   auto a = run("a", 10), slow = run("slow", 40), fast = run("fast", 5), odd = run("odd", 1);
-  a.set("dtype", std::string("fp16"));  // so that no record of the sweep is its pair
+  a.set("dtype", std::string("fp16"));  // no record of the sweep pairs with it
   for (auto* record : {&slow, &fast, &odd}) record->set("dtype", std::string("fp32"));
   slow.set("dtype", std::string("bf16"));
   odd.doubts = {{"unit", "step_seconds", "seconds or minutes?"}};
   const auto c = compare({group("a", a), {"sweep", {&slow, &fast, &odd}}});
   REQUIRE(c->best.size() == 1);
-  CHECK(c->best[0].id == "fast");  // odd is faster, and doubtful
+  CHECK(c->best[0].id == "fast");  // odd is faster, but has a doubt
   CHECK(near(c->best[0].judgement.ratio->value, 2));
   CHECK(has(answer(*c), "At their best, sweep is 2.00x faster than a: "));
   CHECK(has(answer(*c), "days per 100B tokens (fast against a)."));
