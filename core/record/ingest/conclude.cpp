@@ -23,7 +23,7 @@ plan::Value value_of(const std::string& text) {
   return *number;
 }
 
-// "node[01-04,07]" is what SLURM writes for five names.
+// SLURM abbreviates five names as "node[01-04,07]".
 std::vector<std::string> node_names(const std::string& list) {
   constexpr std::size_t kMost = 1024;
   std::vector<std::string> names;
@@ -61,7 +61,8 @@ void fill_origin(const LoggedRun& run, const std::string& file, record::Origin& 
   origin.last_line = static_cast<std::int64_t>(run.last_line);
   origin.start = seconds_of(run.first_stamp);
   const auto end = seconds_of(run.last_stamp);
-  if (end >= origin.start) origin.end = end;  // clocks of nodes differ, and logs are put together
+  // An end before the start is possible: clocks of nodes differ, and logs are concatenated.
+  if (end >= origin.start) origin.end = end;
   if (origin.start > 0) origin.date = format_day(origin.start);
   const std::vector<std::string> jobs(run.jobs.begin(), run.jobs.end());
   origin.job = join(jobs, ", ");
@@ -69,7 +70,7 @@ void fill_origin(const LoggedRun& run, const std::string& file, record::Origin& 
   origin.versions.assign(run.versions.begin(), run.versions.end());
 }
 
-// From where on the loss is none.
+// Describes from which step on the loss is not finite; "" if it is finite.
 std::string nan_words(const LoggedRun& run) {
   if (const auto lost = run.losses.lost())
     return fmt::format("loss is {} from step {} on", std::isnan(lost->loss) ? "NaN" : "infinite",

@@ -10,45 +10,48 @@
 
 namespace orch::ingest {
 
-// Of ranks, samples and the like: logs are hostile, and products of these must not overflow.
+// The largest count (of ranks, samples and so on) that a log is trusted with: the product of two
+// such counts does not overflow.
 inline constexpr std::int64_t kMostCount = 1'000'000'000;
-std::optional<std::int64_t> whole_count(double value);  // from 1 to that; nothing: it is none
+// The value as a count from 1 to kMostCount; nothing if it is not such an integer.
+std::optional<std::int64_t> whole_count(double value);
 
-// A run as the rest of orch knows it, as its log says it; what was not given of layout and batch
-// and follows from what was is filled in.
+// The record of a run from its log. Fields of the layout and the batch that the log does not state
+// are computed from those that it does.
 record::Record conclude(const LoggedRun& run, const TimerGroups& timers, const std::string& file,
                         const std::string& id);
 
 std::string with(const std::string& words, const std::string& more);  // "words; more"
 
-// The parts of it.
+// These functions are the steps of conclude().
 void fill_fields(const LoggedRun& run, record::Record& record);
-// What is missing in a record's layout and batch, and follows from the rest of it.
+// Computes missing fields of the layout and the batch from the other fields of the record.
 void complete_counts(const LoggedRun& run, record::Record& record);
-// Frameworks that divide models do not always say how: then one part is assumed, and marked so.
+// Some frameworks can split a model without printing how. A degree of 1 that their log does not
+// state is marked as assumed.
 void note_layout(const LoggedRun& run, record::Record& record);
-// What rates and counters tell of the batch and the GPUs, before the time of a step is known and
-// after; how is said in words, one for each.
+// These compute the batch size and the number of GPUs from counters and rates: the first without
+// the time of a step, the second with it. They return one description per computed field.
 std::vector<std::string> complete_from_counters(const LoggedRun& run, record::Record& record);
 std::vector<std::string> complete_from_time(const LoggedRun& run, record::Record& record);
-// How many of what its lines count are a step: 1, or micro-batches where those are counted.
+// The number of counted units per step: 1, or the micro-batches of a step if the log counts those.
 double lines_of_step(const LoggedRun& run, const record::Record& record);
-// The tokens of a step.
+// The number of tokens per step.
 std::optional<double> batch_tokens(const LoggedRun& run, const record::Record& record);
 void fill_measurement(const LoggedRun& run, const TimerGroups& timers, record::Record& record);
-// The time of a step; gives the steps that were dropped as warm-up. How many steps were done is
-// known before.
+// Fills in the time of a step and returns the steps that were dropped as warm-up. The number of
+// steps must already be in the record.
 std::vector<std::int64_t> fill_time(const LoggedRun& run, record::Record& record);
-// Tokens and samples per second, once all that is known of the batch is in the record.
+// Fills in tokens and samples per second. The batch must already be in the record.
 void fill_rates(const LoggedRun& run, record::Record& record);
-// GPU-hours, once the number of GPUs is known.
+// Fills in the GPU-hours. The number of GPUs must already be in the record.
 void fill_hours(const LoggedRun& run, record::Record& record);
 void fill_end(const LoggedRun& run, record::Record& record);
 
-// What the end says: train_runtime and its kind.
+// A total that is printed at the end of the training, such as train_runtime.
 std::optional<double> total(const LoggedRun& run, IngestTarget target);
-// The bar of the training: the one with as many steps as were planned, else the one that took
-// longest. Null: there is none.
+// The progress bar of the training: the one with as many steps as were planned or, if that number
+// is unknown, the one that took longest. Null if there is none.
 const ProgressBar* training_bar(const LoggedRun& run);
 
 }  // namespace orch::ingest

@@ -15,12 +15,12 @@ namespace {
 using record::Record;
 using Count = std::optional<std::int64_t>;
 
-// A count that can be one.
+// The setting as a count; nothing if it is not a valid one.
 Count count(const LoggedRun& run, IngestTarget target) {
   return whole_count(run.settings.number(target).value_or(0));
 }
 
-// "torch.bfloat16" is bf16.
+// Maps names such as "torch.bfloat16" to "bf16".
 std::string dtype_word(const std::string& said) {
   const auto word = lower(said);
   if (word.find("bfloat16") != std::string::npos || word.find("bf16") != std::string::npos)
@@ -36,7 +36,7 @@ std::string act_word(const std::string& said) {
   return word == "false" ? "none" : printable(word);
 }
 
-// What is not said is not set.
+// Sets a field unless the value is missing.
 template <class T>
 void put(Record& record, std::string_view name, const std::optional<T>& value) {
   if (value) record.set(name, *value);
@@ -45,17 +45,17 @@ void put(Record& record, std::string_view name, const std::string& text) {
   if (!text.empty()) record.set(name, printable(text));
 }
 
-// A table keeps what is not the log's word.
+// Lists a column whose value is not stated in the log, so that a table keeps this information.
 void infer(Record& record, std::string_view column) {
   const auto before = record.field_text("inferred");
   record.set("inferred", before + (before.empty() ? "" : ";") + std::string(column));
 }
 
-// By which of our names the run's frameworks go together.
+// The name for the run's combination of frameworks.
 std::string framework_of(const LoggedRun& run, const Record& record) {
   const auto has = [&](const char* name) { return run.frameworks.contains(name); };
   const std::string tail = record.whole("zero_stage") == 3 ? "-zero3" : "";
-  // Several may say something of themselves; whose steps they are is no question.
+  // Lines of several frameworks may occur, but only one of them reports the steps.
   const auto& steps = run.step_framework;
   if (!steps.empty() && steps != "megatron" && steps != "deepspeed" && steps != "huggingface")
     return steps;
@@ -71,10 +71,10 @@ std::string word(IngestTarget target, const std::string& said) {
   return target == IngestTarget::act_ckpt ? act_word(said) : said;
 }
 
-// Patterns have the names of tables for the vocabulary's fields.
+// Fills in the fields that the log states. Patterns name the fields of the vocabulary as tables do.
 void fill_said(const LoggedRun& run, Record& record) {
   const auto& settings = run.settings;
-  put(record, "vocab", count(run, IngestTarget::vocab_padded));  // unless the log has the other
+  put(record, "vocab", count(run, IngestTarget::vocab_padded));  // unless vocab is set below
   put(record, "context_parallel", count(run, IngestTarget::cp));
   for (const auto& term : plan::vocabulary()) {
     const auto target = parse_target(term.alias.empty() ? term.name : term.alias);
@@ -91,7 +91,7 @@ void fill_said(const LoggedRun& run, Record& record) {
              stage && *stage >= 0 && *stage <= 3 ? plan::Value(*stage) : plan::Value());
 }
 
-// World size, tensor, pipeline and data parallelism: the missing one follows from the others.
+// Computes a missing one of world size, tensor, pipeline and data parallelism from the others.
 void complete_layout(std::int64_t context_parallel, Record& record) {
   auto gpus = record.whole("gpus"), nodes = record.whole("nodes");
   auto per_node = record.whole("gpus_per_node"), dp = record.whole("data_parallel");
@@ -131,12 +131,12 @@ void fill_batch(const LoggedRun& run, Record& record) {
   if (const auto stepped = whole_count(run.batch);
       stepped && !run.settings.is_given(IngestTarget::gbs)) {
     if (record.whole("global_batch").value_or(*stepped) != *stepped)
-      record.set("accumulate", {});  // of another part of a ramp
+      record.set("accumulate", {});  // it belongs to another batch size of the ramp
     record.set("global_batch", *stepped);
   }
 }
 
-// Global batch = micro-batch x accumulation x data parallelism: again the missing one.
+// Global batch = micro-batch x accumulation x data parallelism: computes the missing factor.
 void complete_batch(Record& record) {
   auto dp = record.whole("data_parallel"), micro = record.whole("micro_batch");
   auto steps = record.whole("accumulate"), batch = record.whole("global_batch");
@@ -150,7 +150,7 @@ void complete_batch(Record& record) {
   if (const auto share = times(dp, steps); !micro && share && batch && *batch % *share == 0)
     micro = *batch / *share;
   else if (const auto whole = times(micro, dp)) {
-    // DeepSpeed inside Megatron knows the accumulation of the beginning of a ramp only.
+    // DeepSpeed inside Megatron prints only the accumulation at the beginning of a batch-size ramp.
     if (batch && *batch % *whole == 0) steps = *batch / *whole;
     if (!batch) batch = times(whole, steps);
   }
@@ -160,8 +160,8 @@ void complete_batch(Record& record) {
   put(record, "global_batch", batch);
 }
 
-// The ranks of all stages together; where they are tied, the last stage has a copy of the
-// embedding.
+// The sum of the parameters over the ranks of all stages. If embeddings are tied, the last stage
+// has a copy of the embedding, which is subtracted.
 std::optional<double> summed_params(const LoggedRun& run, const Record& record) {
   const auto tp = record.field_number("tensor_parallel");
   const auto pp = record.field_number("pipeline_parallel"), hidden = record.field_number("hidden");
@@ -175,9 +175,10 @@ std::optional<double> summed_params(const LoggedRun& run, const Record& record) 
   return sum > 0 ? std::optional(sum) : std::nullopt;
 }
 
-// "0.12" billion may be 124 million: what the ranks say is more exact, where it may be the same.
-// Tensor parallelism repeats the norms on every rank. A rank of experts prints only its own, so its
-// sum differs by more.
+// True if the first number of parameters may be a rounded form of the second, which is the sum over
+// the ranks: "0.12" billion may be 124 million. Tensor parallelism repeats the norms on every rank,
+// so the sum may be slightly larger. A rank of experts prints only its own parameters; then the
+// difference is larger than the tolerance.
 bool is_rounded(double params, double exact) {
   constexpr double kHalf = 6e6, kNorms = 0.002;
   const double hundredths = params / 1e7;
@@ -191,7 +192,7 @@ void fill_params(const LoggedRun& run, Record& record) {
   if (!params || (sum && is_rounded(*params, *sum))) params = sum;
   const auto part = run.settings.number(IngestTarget::partition_params);
   const auto gpus = record.field_number("gpus");
-  // ZeRO-3 shards over the data-parallel ranks, and tensor parallelism over the others.
+  // ZeRO-3 shards over the data-parallel ranks, tensor parallelism over the others.
   if (!params && part && record.whole("zero_stage").value_or(3) == 3 && gpus)
     params = *part * *gpus;
   if (params && *params > 0 && std::isfinite(*params)) record.set("params", *params);
@@ -207,7 +208,7 @@ std::string offload_of(const LoggedRun& run, const Record& record) {
   return record.field("zero_stage") ? "none" : "";
 }
 
-// What a rule knows as a habit is no word of the log.
+// Marks the settings that a rule assumed because they are usual for the framework.
 void note_assumed(const LoggedRun& run, Record& record) {
   for (std::size_t i = 0; i < kSettings; ++i) {
     const auto target = static_cast<IngestTarget>(i);
@@ -224,7 +225,7 @@ void complete_counts(const LoggedRun& run, Record& record) {
   const auto context_parallel = count(run, IngestTarget::cp).value_or(1);
   complete_layout(context_parallel, record);
   complete_batch(record);
-  // Data parallelism may have followed from the batch.
+  // complete_batch() may have found the data parallelism.
   if (!record.field("gpus")) complete_layout(context_parallel, record);
 }
 

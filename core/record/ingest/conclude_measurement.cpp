@@ -16,7 +16,7 @@ using record::Measurement, record::Record;
 
 using Counts = std::function<bool(std::int64_t)>;
 
-// Whether a step is one of those that the time of a step is of.
+// Returns a predicate that is true for the steps that the step time was measured over.
 Counts counts_in(const statistics::StepWindow& window, std::vector<std::int64_t> dropped) {
   std::sort(dropped.begin(), dropped.end());
   return [window, dropped = std::move(dropped)](std::int64_t step) {
@@ -43,8 +43,8 @@ void fill_tflops(const LoggedRun& run, const Counts& counts, Measurement& out) {
     out.tflops.push_back({run.tflops_profiler.median(), "deepspeed-profiler", false});
 }
 
-// The pipeline stage of a rank: the first and the last hold other things than those between. -1:
-// its name does not tell.
+// The pipeline stage of a rank. The first and the last stage need other amounts of memory than the
+// middle ones. -1 if the name of the rank does not determine it.
 std::int64_t stage_of(const std::string& rank, const Record& record) {
   const auto stages = record.whole("pipeline_parallel").value_or(1);
   const auto gpus = record.whole("gpus");
@@ -70,7 +70,7 @@ void find_odd_ranks(const RankValues& among, const char* what, Measurement& out)
           {"rank " + printable(among.ranks[place]), among.values[place], typical, what});
 }
 
-// The fullest rank, by the best kind of memory that is told.
+// Fills in the peak memory of the fullest rank, by the most accurate kind of memory in the log.
 void fill_memory(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   for (std::size_t kind = 0; kind < kMemoryKinds.size() && !out.peak_memory_bytes; ++kind) {
@@ -104,13 +104,13 @@ void find_slow_ranks(const LoggedRun& run, Measurement& out) {
 void fill_timers(const LoggedRun& run, const TimerGroups& groups, const Counts& counts,
                  Measurement& out) {
   for (const auto& timer : run.timers) {
-    const auto& name = timer.first;  // no binding: clang 14 lets no lambda see one
+    const auto& name = timer.first;  // clang 14: lambdas cannot capture structured bindings
     const auto& sample = timer.second;
     if (sample.empty()) continue;
     const auto found = groups.groups.find(name);
     const auto group = found == groups.groups.end() ? "other" : found->second;
     if (group == "none") continue;
-    // The whole is left out where its parts are told.
+    // A timer is left out if the log has timers for its parts.
     const bool divided = std::any_of(
         groups.parts.begin(), groups.parts.end(),
         [&](const auto& part) { return part.second == name && run.timers.contains(part.first); });
@@ -137,7 +137,8 @@ void fill_losses(const LoggedRun& run, Record& record) {
     out.last_loss = total(run, IngestTarget::train_loss);
 }
 
-// A Trainer that prints nothing but its end: all that was planned, or its samples in whole steps.
+// The steps of a Trainer that prints only totals: the planned steps, otherwise the number of
+// samples divided by the batch.
 std::int64_t steps_of_totals(const LoggedRun& run, const Record& record) {
   if (record.measured.steps_planned > 0) return record.measured.steps_planned;
   const auto batch = record.field_number("global_batch");
@@ -159,7 +160,7 @@ void fill_steps(const LoggedRun& run, Record& record) {
     out.steps_planned = *samples / *batch;
   if (const auto* bar = training_bar(run); bar && run.times.steps().empty()) {
     out.steps = std::max(out.steps, bar->last);
-    // The bar of a program that counts epochs is of one of them.
+    // With several epochs, the bar may cover only one of them.
     const bool of_one_epoch = run.settings.whole(IngestTarget::epochs).value_or(1) > 1;
     if (out.steps_planned <= 0 && !of_one_epoch) out.steps_planned = bar->total;
   }
@@ -198,8 +199,8 @@ void fill_measurement(const LoggedRun& run, const TimerGroups& timers, Record& r
   if (!run.after_end.empty()) notes = with(notes, "after the end: " + run.after_end);
 }
 
-// By how long the training took where the end says so, and else by the steps that the log tells of:
-// those before it began are another log's, those that were done again took their time as well.
+// Uses the duration of the training if the log states it at the end. Otherwise the hours are those
+// of the steps in this log: steps before its first one are not included, repeated steps are.
 void fill_hours(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));

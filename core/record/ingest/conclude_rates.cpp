@@ -10,9 +10,9 @@ namespace {
 using record::Record;
 using WordList = std::vector<std::string>;
 
-constexpr double kNear = 0.02;  // of a rate that a log rounds, and of the time between two lines
+constexpr double kNear = 0.02;  // relative error of rounded rates and of times between lines
 
-// A count that a quotient of rounded numbers stands for; nothing: several may be meant.
+// The count that is closest to a quotient of rounded numbers; nothing if it is ambiguous.
 std::optional<std::int64_t> near_count(double value) {
   const double count = std::round(value);
   if (!(count >= 1) || count > kMostCount) return std::nullopt;
@@ -20,7 +20,8 @@ std::optional<std::int64_t> near_count(double value) {
   return sure ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
 
-// The same of GPUs: many of them come in whole nodes of eight or four, which is surer than a digit.
+// The same for GPUs. A large number of GPUs is usually a multiple of eight or four per node, so the
+// nearest multiple is tried if the nearest count is ambiguous.
 std::optional<std::int64_t> near_gpus(double value) {
   if (const auto count = near_count(value)) return count;
   for (const double node : {8.0, 4.0}) {
@@ -31,7 +32,7 @@ std::optional<std::int64_t> near_gpus(double value) {
   return std::nullopt;
 }
 
-// What is told of a step in tokens: as a setting, or by a counter.
+// The tokens per step from a setting or a counter.
 std::optional<double> told_tokens(const LoggedRun& run, const Record& record) {
   if (const auto said = run.settings.number(IngestTarget::batch_tokens); said && *said >= 1)
     return said;
@@ -57,7 +58,7 @@ void find_batch(const LoggedRun& run, Record& record, WordList& words) {
   }
 }
 
-// A rate of all GPUs beside one of a GPU.
+// Computes the number of GPUs from a total rate and the same rate per GPU.
 void find_gpus(const LoggedRun& run, Record& record, WordList& words) {
   const auto by = [&](const SampleReservoir& all, const SampleReservoir& of_gpu, const char* what) {
     if (record.field("gpus") || all.empty() || of_gpu.empty() || !(of_gpu.median() > 0)) return;
@@ -99,13 +100,14 @@ std::vector<std::string> complete_from_time(const LoggedRun& run, Record& record
   if (!record.measured.step_seconds) return words;
   const double seconds = record.measured.step_seconds->value;
   const auto tokens = batch_tokens(run, record);
-  // Without the GPUs the time is not from this rate.
+  // If the number of GPUs is unknown, the time was not computed from this rate.
   if (!record.field("gpus") && tokens && !run.tokens_per_second_per_gpu.empty())
     if (const auto gpus = near_gpus(*tokens / seconds / run.tokens_per_second_per_gpu.median())) {
       record.set("gpus", *gpus);
       words.push_back(fmt::format("gpus {} by tokens per second of one GPU", *gpus));
     }
-  // Samples per second and the time of a step give the batch, where it is whole micro-batches.
+  // Samples per second times the time of a step is the batch, if that is a multiple of the
+  // micro-batch.
   const auto share =
       record.whole("micro_batch").value_or(0) * record.whole("accumulate").value_or(1);
   if (!record.field("global_batch") && share > 0 && !run.samples_per_second.empty() &&
@@ -120,7 +122,8 @@ std::vector<std::string> complete_from_time(const LoggedRun& run, Record& record
   return words;
 }
 
-// By the batch where that is known, for a log rounds its rates; else as it says them.
+// Computes the rates from the batch if it is known, because logs round rates; otherwise the rates
+// in the log are used.
 void fill_rates(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto counts = [&window = out.window](std::int64_t step) {

@@ -10,10 +10,10 @@ namespace {
 
 using record::Measurement, record::Record;
 
-constexpr std::size_t kEnough = 4;     // times of a progress bar that are better than one average
-constexpr double kLongestStep = 3600;  // seconds; more is the moment of a clock
+constexpr std::size_t kEnough = 4;     // times of steps that are preferred to a single mean
+constexpr double kLongestStep = 3600;  // seconds; a larger number is a reading of a clock
 
-// Steps from one line to the next.
+// The typical number of steps between two lines.
 std::int64_t steps_apart(const LoggedStepTimes& times) {
   std::vector<double> apart;
   for (std::size_t i = 1; i < times.steps().size(); ++i)
@@ -22,7 +22,8 @@ std::int64_t steps_apart(const LoggedStepTimes& times) {
   return std::llround(statistics::median(apart) / static_cast<double>(times.stride()));
 }
 
-// The rule tells of lines as if each were a step, and knows nothing of what was not given to it.
+// Corrects the text of the rule: it was written as if each line were one step, and without the
+// steps that were left out before.
 void say_what_lines_are(const LoggedRun& run, const LoggedStepTimes& times, bool means,
                         Measurement& out) {
   auto& rule = out.window.rule;
@@ -44,7 +45,7 @@ std::vector<std::int64_t> from_steps(const LoggedStepTimes& times, Measurement& 
   const auto found = out.take(times.steps());
   if (times.stride() == 1) return found.dropped;
   out.window.rule += fmt::format("; of {} steps every {}th was kept", times.seen(), times.stride());
-  // The slowest steps of all are known, kept or not.
+  // The slowest steps are known even if they are not among those that were kept.
   const double typical = out.step_seconds->value;
   std::vector<double> seconds;
   for (const auto& step : times.steps()) seconds.push_back(step.seconds);
@@ -62,7 +63,7 @@ std::vector<std::int64_t> from_steps(const LoggedStepTimes& times, Measurement& 
   return found.dropped;
 }
 
-// How much a step is of what the times are of.
+// The number of units of work per step; the times are per unit.
 std::optional<double> work_of_step(const LoggedRun& run, const Record& record) {
   const auto batch = record.field_number("global_batch"), gpus = record.field_number("gpus");
   const auto of_gpu = [&](const std::optional<double>& work) {
@@ -79,7 +80,7 @@ std::optional<double> work_of_step(const LoggedRun& run, const Record& record) {
       return batch_tokens(run, record);
     case TimedWork::token_of_gpu:
       return of_gpu(batch_tokens(run, record));
-    case TimedWork::micro_batch:  // the rest of its step took as long; a clock knows better
+    case TimedWork::micro_batch:  // fill_time() uses it only if there is no clock
     case TimedWork::none:
       break;
   }
@@ -111,7 +112,7 @@ std::string average_words(const Measurement& out) {
                        : ": the average over the whole run, warm-up included";
 }
 
-// The duration of the training divided by its steps. A rate of samples is less exact, because the
+// Divides the duration of the training by its steps. A rate of samples is less exact, because the
 // last batch of an epoch may be smaller.
 bool from_runtime(const LoggedRun& run, Measurement& out) {
   const auto seconds = total(run, IngestTarget::train_runtime);
@@ -126,7 +127,7 @@ bool from_runtime(const LoggedRun& run, Measurement& out) {
   return true;
 }
 
-// The time of this much work at a rate that is rounded to thousandths.
+// The time for an amount of work at a rate that is rounded to thousandths.
 statistics::Interval at_rate(double work, double rate) {
   constexpr double kHalf = 0.0005, kNegligible = 0.005;
   statistics::Interval out{work / rate, {}, {}, 1};
@@ -136,7 +137,7 @@ statistics::Interval at_rate(double work, double rate) {
   return out;
 }
 
-// One value for the whole run, by its rate: how it was computed is said in words.
+// Computes one step time for the whole run from its rate and records how it was computed.
 bool from_rate(const LoggedRun& run, Record& record) {
   auto& out = record.measured;
   const auto rate = total(run, IngestTarget::train_samples_per_second);
@@ -158,8 +159,8 @@ bool from_rate(const LoggedRun& run, Record& record) {
   return true;
 }
 
-// Whether numbers that lines call a time are what their steps took, and why; "": a clock's moments.
-// A clock falls where a run is resumed, which is seldom, and goes on from line to line.
+// The reason why the numbers that lines call "time" are durations of steps; "" if they are readings
+// of a clock. A clock increases from line to line and falls only where a run is resumed.
 std::string_view why_durations(const LoggedRun& run) {
   const auto& steps = run.numbered.steps();
   if (steps.empty()) return "";
@@ -213,7 +214,8 @@ std::vector<std::int64_t> fill_time(const LoggedRun& run, Record& record) {
     return std::vector<std::int64_t>();
   };
   if (counted.steps().size() >= kEnough) return from_bar();
-  // Dates of many lines leave out evaluations and saving, which a duration of the run includes.
+  // With the dates of many lines, evaluations and checkpoints can be left out. The duration of the
+  // run includes them.
   const bool has_dates = run.watch.times().steps().size() >= kEnough && why_durations(run).empty();
   if (!has_dates && (from_runtime(run, out) || from_rate(run, record))) return {};
   const double lines = lines_of_step(run, record);

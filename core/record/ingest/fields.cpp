@@ -10,12 +10,12 @@
 namespace orch::ingest {
 namespace {
 
-constexpr std::size_t kMostKeys = 64;  // of a line, to remember
+constexpr std::size_t kMostKeys = 64;  // keys of a line that are remembered
 
-// What stands behind a number up to the next bar: nothing, a unit ("TFLOPS", "ms"), a second number
-// as in "134.5/135.1", "153.8GB/102.2GB" and "496.3 (avg 496.1)", or the next record where lines do
-// not end in a bar. If it is anything else, another rank wrote in between, and the number may be
-// half of one.
+// True if the text between a number and the next bar is valid: nothing, a unit ("TFLOPS", "ms"), a
+// second number as in "134.5/135.1", "153.8GB/102.2GB" and "496.3 (avg 496.1)", or the next record
+// where lines do not end in a bar. Any other text was printed by another rank in between, and the
+// number may be incomplete.
 bool may_follow(std::string_view rest, bool bar_at_end) {
   std::size_t at = 0;
   skip_blanks(rest, at);
@@ -30,7 +30,7 @@ bool may_follow(std::string_view rest, bool bar_at_end) {
   return at == rest.size() || rest[at] == '|';
 }
 
-// Values are short: most bars are a few characters away.
+// Looks at the next characters first: values are short, so the bar is usually near.
 std::size_t find_bar(std::string_view text, std::size_t at) {
   const auto near = std::min(text.size(), at + 24);
   for (; at < near; ++at)
@@ -38,7 +38,7 @@ std::size_t find_bar(std::string_view text, std::size_t at) {
   return std::min(text.find('|', at), text.size());
 }
 
-// A number at `at` with something sound behind it: where it ends; 0: none.
+// Reads a number at `at` that is followed by a valid text. Returns its end, 0 if there is none.
 std::size_t number_at(std::string_view text, std::size_t at, bool bar_at_end, double& value) {
   if (at >= text.size()) return 0;
   const char* const end = text.data() + text.size();
@@ -53,7 +53,7 @@ std::size_t number_at(std::string_view text, std::size_t at, bool bar_at_end, do
   return may_follow(text.substr(size), bar_at_end) ? size : 0;
 }
 
-// A blank of the literal stands for any number of them.
+// A blank in the literal matches any number of blanks.
 bool literal_at(std::string_view literal, std::string_view text, std::size_t& at) {
   if (text.substr(at).starts_with(literal)) {
     at += literal.size();
@@ -160,7 +160,7 @@ FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view te
     skip_blanks(text, at);
     parsed.end = at;
     if (at >= text.size()) break;
-    if (text[at] != '|') return parsed;  // another record begins, without a bar between
+    if (text[at] != '|') return parsed;  // another record begins without a bar
     ++at;
     skip_blanks(text, at);
     parsed.last = IngestTarget::count_;
@@ -172,7 +172,7 @@ FieldsReader::Parsed FieldsReader::fields(std::size_t index, std::string_view te
       at += keys[place].first.size() + 1;
     } else if (!other_key(rule, keys, place, text, at, meaning)) {
       const auto bar = find_bar(text, at);
-      if (bar == text.size()) break;  // a key that was cut
+      if (bar == text.size()) break;  // the key was cut
       if (begins_record(text.substr(at))) return parsed;
       at = bar;
       continue;

@@ -27,7 +27,7 @@ namespace {
 
 using record::Record, record::RunState;
 
-// What lies beside logs and is none.
+// Extensions of files that are often in the folder of a log but are not logs.
 constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py",  ".lua",  ".sh",
                              ".sbatch",      ".csv",   ".npy",  ".npz",  ".pt",  ".pth",  ".bin",
                              ".safetensors", ".idx",   ".png",  ".jpg",  ".pdf", ".html", ".db",
@@ -36,8 +36,8 @@ constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py", 
 struct LogFile {
   std::string path;
   std::string id;
-  bool named = true;        // else it was found in a folder
-  std::string output = "";  // of the same job, where this is its file of errors
+  bool named = true;        // by the user; false: found in a folder
+  std::string output = "";  // if this is a file of errors: the output file of its job
 };
 
 struct LogFiles {
@@ -113,7 +113,7 @@ Result<LogFiles> list_files(const std::vector<std::string>& paths) {
       errors.push_back({printable(path), "no such file or folder", "check the path"});
   }
   if (!errors.empty()) return errors;
-  // The name of a file is its id, or its path where two have the same name.
+  // The id of a file is its name, or its path if another file has the same name.
   std::map<std::string, int> names;
   for (const auto& file : files) ++names[fs::path(file.path).filename().string()];
   for (auto& file : files) {
@@ -124,19 +124,19 @@ Result<LogFiles> list_files(const std::vector<std::string>& paths) {
   return out;
 }
 
-// Nothing: it is no plain file.
+// The size of an open file; nothing if it is not a regular file.
 std::optional<std::uint64_t> size_of(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// The text of a log: the file itself, or what a program unpacks of it.
+// The text of a log: the file itself, or the output of a program that unpacks it.
 struct LogSource {
   Descriptor opened{-1};
   std::optional<Unpacker> unpacker;
   Packing packing;
-  std::optional<std::uint64_t> size;  // nothing: it is no plain file, or unpacked
+  std::optional<std::uint64_t> size;  // nothing if it is not a regular file or is unpacked
 
   int file() const {
     if (unpacker) return unpacker->output();
@@ -169,7 +169,7 @@ std::string nothing_words(const ReadResult& read, const LogSession& session) {
   return fmt::format("lines of {}, but no step that a pattern reads", and_list(known));
 }
 
-// Reads one log; gives why it gave nothing, "" if it gave something.
+// Reads one log. Returns the reason if it has no runs, otherwise "".
 Result<std::string> read_log(const LogFile& log, const Patterns& patterns,
                              const IngestOptions& asked, Ingested& out) {
   auto source = open_source(log);
@@ -192,7 +192,7 @@ Result<std::string> read_log(const LogFile& log, const Patterns& patterns,
         const auto id = count == 1 ? log.id : fmt::format("{}#{}", log.id, count);
         out.runs.push_back(conclude(run, patterns.impl().timers, shown, id));
         auto& state = out.runs.back().state;
-        // A pipe at its end: nobody writes to it any more.
+        // At the end of a pipe, the run cannot continue.
         if (!source->size && state == RunState::running) state = RunState::stopped;
       },
       !log.output.empty());
@@ -218,8 +218,8 @@ Result<std::string> read_log(const LogFile& log, const Patterns& patterns,
   return count > 0 ? std::string() : nothing_words(*read, session);
 }
 
-// The file of a job that has its steps, where this one has its errors: job-7.out for job-7.err (or
-// .log, .txt), job.o7 for job.e7. Nothing: the name is not that of such a file. It need not exist.
+// Possible output files of a job by the name of its file of errors: job-7.out (or .log, .txt) for
+// job-7.err, job.o7 for job.e7. Empty for other names. The files need not exist.
 std::vector<std::string> outputs_beside(const fs::path& errors) {
   const auto extension = errors.extension().string();
   const auto named = [&](const std::string& other) {
@@ -232,7 +232,7 @@ std::vector<std::string> outputs_beside(const fs::path& errors) {
   return {};
 }
 
-// Which files of errors have their output beside them. Those come last.
+// Finds the output file of each file of errors, and moves files of errors that have one to the end.
 void pair(std::vector<LogFile>& files) {
   std::set<std::string> paths;
   for (const auto& file : files) paths.insert(file.path);
@@ -249,8 +249,8 @@ bool are_equal(const std::string& a, const std::string& b) {
   return one && two && std::equal(Bytes(one), Bytes(), Bytes(two), Bytes());
 }
 
-// Of each file the place of an earlier one that is the same, byte for byte; its own place where
-// there is none. Files are read only where two have one size.
+// For each file, the index of the first file with the same bytes, which may be its own. Only files
+// of equal size are read.
 std::vector<std::size_t> copies_of(const std::vector<std::string>& files) {
   std::vector<std::size_t> first;
   std::map<std::uintmax_t, std::vector<std::size_t>> sizes;
@@ -271,8 +271,8 @@ std::vector<std::size_t> copies_of(const std::vector<std::string>& files) {
   return first;
 }
 
-// Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words:
-// a file of errors is left out with its output only.
+// Removes copies of logs, because they are not separate runs. Two jobs may fail with the same error
+// messages, so a file of errors is removed only together with its output file.
 void drop_copies(LogFiles& files) {
   std::vector<std::string> paths;
   for (const auto& file : files.files) paths.push_back(file.path);
@@ -291,16 +291,16 @@ void drop_copies(LogFiles& files) {
   files.files = std::move(kept);
 }
 
-// Whether a log says nothing but how something ended.
+// True if a log contains only the end of a run.
 bool only_ended(const Record& found) {
   const bool ended = found.state == RunState::failed || found.state == RunState::cancelled;
   return ended && found.measured.steps == 0 && !found.has_measurement() &&
          !found.field("global_batch") && !found.field("layers");
 }
 
-// How a job ended by its file of errors. It counts where the run just ends in the other file and
-// began once there: of several starts nobody knows which one failed. A traceback alone may be a
-// warning that someone printed. After an end it is a note.
+// Takes the end of a job from its file of errors, if the output file has no end of the run and only
+// one start: of several starts it is unknown which one failed. A traceback alone may be a printed
+// warning and is ignored. If the run has already ended, the error becomes a note.
 void take_end(const Record& errors, Record& run) {
   if (errors.failure == record::Failure::bad_exit) return;
   if (run.state == RunState::finished || run.state == RunState::stopped) {
@@ -314,7 +314,7 @@ void take_end(const Record& errors, Record& run) {
   if (run.origin.job.empty()) run.origin.job = errors.origin.job;
 }
 
-// What a file of errors gave: how the last run of its job ended, or runs like any other file.
+// Adds the result of a file of errors: the end of the last run of its job, or separate runs.
 void add_errors(const LogFile& file, std::vector<Record> found, std::vector<Record>& runs) {
   const auto last = std::find_if(runs.rbegin(), runs.rend(),
                                  [&](const Record& run) { return run.origin.file == file.output; });

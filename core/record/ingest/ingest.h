@@ -14,10 +14,10 @@
 
 namespace orch::ingest {
 
-// How the logs of frameworks are written: rules from Lua files (templates/logs/README.md).
+// The formats of the logs of frameworks, as rules from Lua files (templates/logs/README.md).
 class Patterns {
  public:
-  // Later files go before earlier ones. Every problem of every file at once.
+  // Rules of later files take precedence. An error lists all problems of all files.
   static Result<Patterns> load(const std::vector<fs::path>& files);
 
   struct Impl;
@@ -28,14 +28,14 @@ class Patterns {
   std::shared_ptr<const Impl> impl_;
 };
 
-// A file that gave nothing, and why.
+// A file in which no run was found, with the reason.
 struct SkippedText {
   std::string file;
   std::string reason;  // "empty", "binary", "no line of a known framework"
 };
 
 struct Ingested {
-  std::vector<record::Record> runs;  // as their logs say them
+  std::vector<record::Record> runs;
   std::vector<SkippedText> passed;
   std::uint64_t bytes = 0;  // read
 };
@@ -45,44 +45,45 @@ struct BytesRead {
   std::uint64_t bytes = 0, of = 0;
 };
 
-// What is known of a run besides its log, by the names of columns and patterns: gbs, seq, gpu.
+// Facts about a run from outside its log, by the names of columns and patterns: gbs, seq, gpu.
 using KnownFacts = std::vector<std::pair<std::string, std::string>>;
 
 struct IngestOptions {
-  KnownFacts set;  // counts, whatever the log says
-  // Of the run whose log a file is: what the log does not say.
+  KnownFacts set;  // overrides the log
+  // Returns facts about the run of a log file. They are used where the log does not state them.
   std::function<KnownFacts(const fs::path& file)> beside = {};
   std::function<bool()> interrupted = {};
   std::function<void(const BytesRead&)> progress = {};
 };
 
-// Files and folders (every plain file below them that looks like a log; a name that begins with a
-// point is left alone). How a job ended may be told in its file of errors: job-7.err beside
-// job-7.out. Streams: memory does not grow with the files. "-" is stdin. A missing path is an
-// error; a file that is no log, or of a folder and cannot be read, is passed over, and so is one
-// that is a copy of another. A compressed one is read through the program that unpacks it.
+// Reads logs from files and folders. In a folder, every regular file that looks like a log is read,
+// at any depth, except names that begin with a dot. "-" is stdin. Memory does not grow with the
+// size of the files. A job's file of errors may show how the job ended: job-7.err beside job-7.out.
+// A compressed file is read through the program that unpacks it. A missing path is an error. A file
+// that is not a log, that is a copy of another one, or that is in a folder and cannot be read, is
+// skipped.
 Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& patterns,
                         const IngestOptions& options = {});
 
-// The log of a run of ours whose trainer is not, read as it grows: one file of each attempt, as if
-// they were one log.
+// The log of a run that orch started with a foreign trainer, read while it grows. Each attempt has
+// a file; together they count as one log.
 class RunLog {
  public:
-  // The patterns outlive it. What the log does not say is taken from beside it.
+  // The patterns must outlive this object. `beside` has facts that the log may not state.
   RunLog(const Patterns& patterns, const KnownFacts& beside);
   RunLog(RunLog&&) noexcept;
   RunLog& operator=(RunLog&&) noexcept;
   ~RunLog();
 
-  // Reads what is new in a file, as far as its last whole line. One that cannot be opened has
-  // nothing new.
+  // Reads the new lines of a file, up to the last complete one. A file that cannot be opened counts
+  // as one without new lines.
   void read(const fs::path& file);
-  // The file before is at its end: what waits for more lines counts as it is.
+  // The current file has ended: records that wait for more lines are used as they are.
   void end_file();
-  // The gravest sign of a failure that no steps came after: also of a start without a step, and of
-  // a program that said good-bye then. None: there is none.
+  // The most severe failure in the log that no steps followed, even if the start did no step or the
+  // program exited normally afterwards. Without a failure the report is empty.
   record::FailureReport confession() const;
-  // The last run in it so far; nothing: there is none yet.
+  // The last run in the log so far; nothing if there is none yet.
   std::optional<record::Record> found(const std::string& id) const;
 
  private:

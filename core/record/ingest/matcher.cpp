@@ -24,10 +24,10 @@ namespace {
 constexpr std::size_t kLongestForRegex = std::size_t{16} << 10;
 constexpr std::size_t kLongestRecord = 8192;
 constexpr std::size_t kLongestObject = std::size_t{64} << 10;
-constexpr int kMostRecords = 64;            // that begin in the middle of a line
-constexpr std::uint64_t kSectionLines = 4;  // below the line that opens it
-constexpr std::size_t kMostBelow = 256;     // lines below one that are read with it
-constexpr std::size_t kLongestValue = 256;  // of such a line
+constexpr int kMostRecords = 64;            // records that begin in the middle of a line
+constexpr std::uint64_t kSectionLines = 4;  // lines below the one that opens a section
+constexpr std::size_t kMostBelow = 256;     // lines of a block
+constexpr std::size_t kLongestValue = 256;  // of a line of a block
 constexpr int kMostWaits = 2;               // lines that may come between the halves of a record
 
 bool is_key_character(char c) {
@@ -38,7 +38,7 @@ bool has_any(std::string_view text, const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [&](const auto& word) { return text.find(word) != text.npos; });
 }
 
-// GPT-NeoX says of each value where it is from: "44..........updated".
+// GPT-NeoX prints the origin of each value behind it: "44..........updated".
 std::string_view without_origin(std::string_view value) {
   for (const std::string_view mark : {"..updated", "..default"}) {
     if (!value.ends_with(mark)) continue;
@@ -48,7 +48,7 @@ std::string_view without_origin(std::string_view value) {
   return value;
 }
 
-// "  key ........ value" and "  long_key  value".
+// Splits "  key ........ value" and "  long_key  value".
 bool split_argument(std::string_view text, std::string_view& key, std::string_view& value) {
   std::size_t at = 0;
   skip_blanks(text, at);
@@ -58,10 +58,10 @@ bool split_argument(std::string_view text, std::string_view& key, std::string_vi
   if (key.empty() || at >= text.size() || text[at] != ' ') return false;
   const auto gap = at;
   while (at < text.size() && (text[at] == '.' || text[at] == ' ')) ++at;
-  // Not the point of ".5".
+  // The point of ".5" belongs to the value.
   if (at < text.size() && text[at - 1] == '.' && is_digit(text[at])) --at;
   value = without_origin(trim(text.substr(at)));
-  // "….: 12.3" is a timer of today's Megatron.
+  // "….: 12.3" is a timer of recent versions of Megatron.
   return at - gap >= 2 && !value.starts_with(':');
 }
 
@@ -101,7 +101,7 @@ bool Matcher::extends_block(std::string_view text) {
     close_block();
     return false;
   }
-  // "train/CrossEntropyLoss=11.25" and "Train loss/train/total: 8.4213".
+  // The line is like "train/CrossEntropyLoss=11.25" or "Train loss/train/total: 8.4213".
   auto end = line.find(": ");
   const auto equals = line.find('=');
   if (end == line.npos || equals < end) end = equals;
@@ -135,7 +135,7 @@ void Matcher::scan(std::string_view text, const TextPlace& where, bool whole) {
   std::size_t at = 0;
   bool found = false;
   skip_blanks(text, at);
-  // The fast way: one record after the other from the beginning of the line on.
+  // The fast path reads one record after the other from the beginning of the line.
   while (at < text.size()) {
     const auto end = fields_at(text.substr(at), where, whole);
     if (end == 0) break;
@@ -144,7 +144,8 @@ void Matcher::scan(std::string_view text, const TextPlace& where, bool whole) {
     skip_blanks(text, at);
   }
   if (at >= text.size()) return;
-  // A terminal cut the lines, and did so behind a bar. The first one was told without its rest.
+  // A terminal wrapped the line behind a bar, so the record before this line was read without its
+  // rest. From now on such records are held.
   if (!found && before_ >= 0 && FieldsReader::begins_inside(text))
     wraps_[static_cast<std::size_t>(before_)] = true;
   if (found || !(arguments(text, {}, where) || object(text, where))) lines(text.substr(at), where);
@@ -169,7 +170,7 @@ std::size_t Matcher::try_fields(std::size_t index, std::string_view text, const 
     while (FieldsReader::timer(text, at, whole, values_)) session_.take(rule, values_, where);
     return at;
   }
-  // "validation loss at iteration 100 on validation set | …"
+  // A text may precede the bar: "validation loss at iteration 100 on validation set | …".
   if (rule.kind == RuleKind::facts) at = std::min(text.find('|', at), text.size());
   const auto parsed = fields_.fields(index, text, at, values_);
   if (parsed.fields == 0 && rule.kind == RuleKind::step) return 0;
@@ -194,7 +195,7 @@ std::size_t Matcher::try_fields(std::size_t index, std::string_view text, const 
   return parsed.end;
 }
 
-// Whether the text of the next line completes the record that was cut, or is more of it.
+// True if the text of the next line is the rest, or more, of the record that was cut.
 bool Matcher::complete_held(std::string_view text) {
   auto& held = *held_;
   std::size_t blanks = 0, at = 0;
@@ -233,8 +234,8 @@ void Matcher::give_up_held() {
   tell_held(held);
 }
 
-// What is whole counts. Where lines of the kind end in a bar and this one does not, or the log ends
-// in it, its last value may be half of one.
+// Uses the complete fields of a held record. Its last value may be cut if the log ends in it, or if
+// other lines of the rule end in a bar and this one does not.
 void Matcher::tell_held(const HeldLine& held) {
   const auto& rule = patterns_.fields[held.rule];
   std::size_t at = 0;
@@ -248,7 +249,7 @@ void Matcher::tell_held(const HeldLine& held) {
 
 bool Matcher::arguments(std::string_view text, std::string_view before, const TextPlace& where) {
   if (before.empty() && !text.starts_with("  ")) {
-    // "[…] [INFO] [config.py:1:print]   key .... value": the key is behind the last bracket.
+    // In "[…] [INFO] [config.py:1:print]   key .... value" the key is behind the last bracket.
     const auto bracket = text.find("]  ");
     if (!trim(text).starts_with('[') || bracket == std::string_view::npos) return false;
     return arguments(text.substr(bracket + 1), text.substr(0, bracket + 1), where);
@@ -264,7 +265,7 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Te
     known = true;
     values_.clear();
     put(*meaning, value, values_);
-    if (values_.empty()) continue;  // not with this value
+    if (values_.empty()) continue;  // the meaning does not apply to this value
     session_.take(rule, values_, where);
     said = true;
     break;
@@ -275,7 +276,7 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Te
   return known;
 }
 
-// The rule belongs to no framework, so the argument does not name one.
+// The rule has no framework, so a kept argument does not indicate one.
 void Matcher::keep_argument(std::string_view key, std::string_view value, const TextPlace& where) {
   static const Rule kKept = [] {
     Rule rule;
@@ -289,7 +290,7 @@ void Matcher::keep_argument(std::string_view key, std::string_view value, const 
   session_.take(kKept, values_, where);
 }
 
-// A step needs its number and something that is told of it.
+// A record of a step must have the number of the step and another value.
 bool Matcher::says_enough(const Rule& rule, const TargetValues& values) {
   if (rule.kind != RuleKind::step) return !values.empty();
   const bool counted = values.has(IngestTarget::step) || values.has(IngestTarget::micro_step);
@@ -362,7 +363,7 @@ void Matcher::lines(std::string_view text, const TextPlace& where) {
       hit_at_[id] = scan_;
       hits_.push_back(id);
     } else if (record_at == kNowhere && begin > 0) {
-      // A record in the middle of a line: the first place that has one.
+      // This is the first record in the middle of the line.
       std::size_t at = 0;
       const auto rule = id - Patterns::Impl::kFieldsId;
       if (!FieldsReader::head(patterns_.fields[rule], text.substr(begin), at, values_)) return;
@@ -382,9 +383,9 @@ void Matcher::apply(const LineRule& rule, std::string_view text, const TextPlace
   const bool outside = section_ != rule.within || where.line > section_line_ + kSectionLines;
   if ((!rule.within.empty() && outside) || has_any(text, rule.without)) return;
   std::size_t from = 0;
-  const auto said = said_;  // by the rules before this one, which go first
+  const auto said = said_;  // earlier rules take precedence
   NestingPlace place(nesting_, text);
-  // Two records may be on one line.
+  // A line may contain several matches.
   while (from <= text.size() && rule.regex.search(text, from)) {
     if (!rule.below.empty()) {
       close_block();

@@ -15,14 +15,14 @@
 
 namespace orch::ingest {
 
-// Finds in each line what the rules know, and tells the session. A record that was cut by the end
-// of its line is held until the next lines show whether they complete it.
+// Applies the rules to each line and passes the values to the session. A record that was cut by the
+// end of its line is held until the next lines show whether they complete it.
 class Matcher {
  public:
   Matcher(const Patterns::Impl& patterns, LogSession& session);
 
   void take(LogLine line);
-  void finish();  // the log is at its end
+  void finish();  // handles the end of the log
 
  private:
   struct HeldLine {
@@ -33,7 +33,7 @@ class Matcher {
     bool whole = true, closed = false;
   };
 
-  // A line of a rule with lines below it, and what those said so far.
+  // A line whose rule also reads the lines below it, with the values of those lines so far.
   struct Block {
     const LineRule* rule = nullptr;
     std::string text, label, stamp;
@@ -42,10 +42,10 @@ class Matcher {
   };
 
   void scan(std::string_view text, const TextPlace& where, bool whole);
-  // Whether the line is one of the open block's.
+  // True if the line belongs to the open block.
   bool extends_block(std::string_view text);
   void close_block();
-  // A record of fields at the front of the text: where it ends, 0 if there is none.
+  // Reads a record of fields at the front of the text. Returns its end, 0 if there is none.
   std::size_t fields_at(std::string_view text, const TextPlace& where, bool whole);
   std::size_t try_fields(std::size_t rule, std::string_view text, const TextPlace& where,
                          bool whole);
@@ -56,14 +56,14 @@ class Matcher {
   // Keeps an argument that no rule reads.
   void keep_argument(std::string_view key, std::string_view value, const TextPlace& where);
   void lines(std::string_view text, const TextPlace& where);
-  // A line that is an object, whichever rule is for it; and the first line of a table, and its
-  // others.
+  // object() reads a line that is a single object, by any rule. begins_table() reads the first line
+  // of a table, table_line() the other ones.
   bool object(std::string_view text, const TextPlace& where);
   bool begins_table(std::string_view line);
   bool table_line(const LogLine& line);
-  // Whether what was read of a record is enough for its rule.
+  // True if the values that were read of a record are enough for its rule.
   static bool says_enough(const Rule& rule, const TargetValues& values);
-  // What the last match of the rule's expression says.
+  // Reads the values of the last match of the rule's expression.
   void read_match(const LineRule& rule);
   void apply(const LineRule& rule, std::string_view text, const TextPlace& where);
 
@@ -73,22 +73,22 @@ class Matcher {
   TargetValues values_;
   std::optional<HeldLine> held_;
   std::optional<Block> block_;
-  std::vector<bool> ends_in_bar_;  // of each fields rule: lines have been seen that do
-  // Of each fields rule: its lines go on in the next one, even behind a bar.
+  std::vector<bool> ends_in_bar_;  // by fields rule: a line ended in a bar
+  // By fields rule: its records continue on the next line, even where a line ends in a bar.
   std::vector<bool> wraps_;
-  // The rule of the line before and of this one, if all of it was a record; -1: it was none.
+  // The rules of the previous line and of this one, if the whole line was a record; otherwise -1.
   int before_ = -1, last_record_ = -1;
   std::vector<std::uint32_t> hits_;
-  std::vector<std::uint64_t> hit_at_;  // of each line rule: the last scan that had its literal
+  std::vector<std::uint64_t> hit_at_;  // by line rule: the last scan that found its literal
   std::uint64_t scan_ = 0;
-  int records_left_ = 0;             // of the line
+  int records_left_ = 0;             // records that may still be read in the middle of this line
   std::uint64_t argument_line_ = 0;  // the last line of a dump of arguments
   std::string argument_;
-  TargetValues::Mask said_{};  // of the line, by its rules so far
+  TargetValues::Mask said_{};  // targets that the rules so far have set from this line
   std::vector<record::NamedText> named_;
   std::vector<std::string_view> cells_;
-  const RecordRule* table_ = nullptr;         // the log is one
-  std::vector<const ValueMeaning*> columns_;  // of it
+  const RecordRule* table_ = nullptr;         // the rule of the open table, or null
+  std::vector<const ValueMeaning*> columns_;  // of the open table
   Nesting nesting_;
   std::string section_;
   std::uint64_t section_line_ = 0;

@@ -23,7 +23,7 @@ std::string_view last_name(std::string_view text) {
   return text.substr(begin, end - begin);
 }
 
-// The name of the object that a bracket after this text opens: `"name": {` and `name=Type(`.
+// The name of the object that a bracket behind this text opens: `"name": {` or `name=Type(`.
 std::string_view name_before(std::string_view text) {
   auto before = trim(text);
   if (!before.ends_with(':') && !before.ends_with('=')) {

@@ -21,8 +21,8 @@ constexpr std::size_t kMostResumes = 1000;
 constexpr std::size_t kMostPeaks = 400;
 constexpr std::size_t kMostBars = 8;
 constexpr std::size_t kMostSizes = 4;
-constexpr int kSureWeight = 2;  // of settings that are in one framework's words alone
-constexpr int kKnowsGpus = 5;   // the weight of rules that tell the world size of the program
+constexpr int kSureWeight = 2;  // of rules whose settings only one framework prints
+constexpr int kKnowsGpus = 5;   // weight of rules for the world size of the program
 
 template <class Map>
 void keep(Map& map, std::string_view name, std::string_view value, std::size_t most = kMostNames) {
@@ -39,7 +39,7 @@ void note_batch(const TargetValues& values, LoggedRun& run) {
   if (!(batch > 0)) return;
   if (run.first_batch == 0) run.first_batch = batch;
   if (run.batch > 0 && run.batch != batch) {
-    // Steps of another size are no repeats of one measurement.
+    // Steps with another batch size are not part of the same measurement.
     run.ramp_steps += run.times.seen();
     run.times.clear();
     run.watch.clear();
@@ -47,7 +47,7 @@ void note_batch(const TargetValues& values, LoggedRun& run) {
   run.batch = batch;
 }
 
-// A better kind of time replaces what was gathered of another.
+// A time for a better unit of work replaces the times collected for another one.
 void note_pace(const LoggedPace& pace, const TargetValues& values, std::int64_t step,
                LoggedRun& run) {
   if (pace.work == TimedWork::none || pace.work > run.work) return;
@@ -65,14 +65,14 @@ void note_stamp(std::string_view stamp, LoggedRun& run) {
   run.last_stamp = stamp;
 }
 
-// The value of one unit of the last digit.
+// The value of one unit of the last digit of a number.
 double tick_of_number(std::string_view text) {
   const auto point = text.find('.');
   return point == text.npos ? 1 : std::pow(10.0, -static_cast<double>(text.size() - point - 1));
 }
 
-// A resumed run may have a clock that begins again. One that was rounded stands still at times: it
-// goes on by its tick.
+// The clock of a resumed run may start again. A rounded clock may repeat a value; the resolution of
+// such a clock is its last digit.
 void note_number(double seconds, double tick, std::int64_t step, LoggedRun& run) {
   if (tick < 1 && seconds != run.last_number) tick = 0;
   if (seconds < run.last_number) run.watch.start();
@@ -81,14 +81,14 @@ void note_number(double seconds, double tick, std::int64_t step, LoggedRun& run)
   run.watch.tell(step, seconds, tick);
 }
 
-// A time of the clock, or one computed from the mean of all steps so far.
+// A reading of a clock, or one that is computed from the mean time of all steps so far.
 std::optional<double> clock_of(const TargetValues& values, std::int64_t step) {
   if (values.has(IngestTarget::clock)) return values.number(IngestTarget::clock);
   if (!values.has(IngestTarget::mean_step_seconds)) return std::nullopt;
   return values.number(IngestTarget::mean_step_seconds) * static_cast<double>(step);
 }
 
-// Dates are read where lines do not say how long their steps took.
+// Uses the date of a line if the line has no duration of its step.
 void note_moment(const TargetValues& values, const TextPlace& where, std::int64_t step,
                  LoggedRun& run) {
   if (run.start_waits) run.watch.start();
@@ -131,7 +131,7 @@ void note_loss(const Rule& rule, const TargetValues& values, std::int64_t step, 
   run.losses.add({step, tokens, values.number(IngestTarget::loss)});
 }
 
-// A Trainer does not say at which step a loss is: the bar does, or the epoch.
+// The step of a loss. A Trainer does not print it; its progress bar or the epoch shows it.
 std::int64_t step_of_loss(const TargetValues& values, const LoggedRun& run) {
   if (values.has(IngestTarget::step)) return to_step(values.number(IngestTarget::step));
   if (!run.bars.empty()) return run.bars.back().last;
@@ -142,7 +142,7 @@ std::int64_t step_of_loss(const TargetValues& values, const LoggedRun& run) {
   return to_step(std::round(epoch * *planned / std::max(1.0, *epochs)));
 }
 
-// Where nothing but losses tells of steps, they tell of a resume, too.
+// Counts a step of a log whose only lines of steps are losses. They also show that it was resumed.
 void note_step_of_loss(std::int64_t step, LoggedRun& run) {
   if (run.resume_waits && run.last_step >= 0) {
     const auto from = run.resumed_after >= 0 ? run.resumed_after + 1 : step;
@@ -156,7 +156,7 @@ void note_step_of_loss(std::int64_t step, LoggedRun& run) {
   run.last_step = std::max(run.last_step, step);
 }
 
-// "01:02", "1:02:03" of a progress bar in seconds.
+// The seconds of "01:02" or "1:02:03" in a progress bar.
 double clock_seconds(std::string_view text) {
   double seconds = 0, part = 0;
   for (const char c : text) {
@@ -203,7 +203,7 @@ void note_place(const Rule& rule, const TextPlace& where, LoggedRun& run) {
   run.last_line = where.line;
   if (run.last_rule != &rule) {
     run.last_rule = &rule;
-    // Timers, memory and progress bars look alike in several.
+    // Lines of timers, memory and progress bars are alike in several frameworks.
     const bool tells = rule.kind != RuleKind::timers && rule.kind != RuleKind::memory &&
                        rule.kind != RuleKind::bar;
     const bool sure = rule.kind != RuleKind::facts || rule.begins || rule.finished ||
@@ -238,7 +238,7 @@ void note_step(const Rule& rule, const TargetValues& values, const TextPlace& wh
   run.start_waits = false;
   note_rates(values, step, run);
   run.skipped += std::max<std::int64_t>(0, to_step(values.number_or(IngestTarget::skipped, 0)));
-  // A line may both count them and show one.
+  // A line may both count non-finite losses and show one.
   const bool shown = !std::isfinite(values.number_or(IngestTarget::loss, 0));
   run.nan += std::max<std::int64_t>(shown ? 1 : 0, to_step(values.number_or(IngestTarget::nan, 0)));
   note_loss(rule, values, step, run);
@@ -332,7 +332,7 @@ void note_loss_line(const Rule& rule, const TargetValues& values, const TextPlac
     run.loss_label = where.label;
     run.loss_weight = rule.weight;
   }
-  // Every node may print the same line, and a callback print it once more in its own way.
+  // Every node may print the same line, and a callback may print it again in another format.
   const double loss = values.number(IngestTarget::loss),
                epoch = values.number_or(IngestTarget::epoch, -1);
   const bool again = loss == run.last_loss && epoch == run.last_epoch && run.loss_count > 0;
@@ -354,7 +354,7 @@ bool tells_memory(const TargetValues& values) {
 
 namespace {
 
-// How the peak rises, by the best kind that is told.
+// Notes the growth of the peak memory, by the most accurate kind of memory in the log.
 void note_peak(const TargetValues& values, LoggedRun& run) {
   std::size_t kind = 0;
   while (kind < kMemoryKinds.size() && !(values.number_or(kMemoryKinds[kind].target, 0) > 0))
@@ -386,7 +386,7 @@ void note_memory(const TargetValues& values, const TextPlace& where, LoggedRun& 
   for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
     if (run.last_step >= 0 || kMemoryKinds[i].before_steps)
       raise(memory[i], values.number_or(kMemoryKinds[i].target, 0));
-  // What is printed before training begins is no peak of it.
+  // A value printed before the training is not a peak of it.
   if (run.last_step >= 0 || values.has(IngestTarget::step)) note_peak(values, run);
 }
 
@@ -423,7 +423,7 @@ void note_bar(const TargetValues& values, LoggedRun& run) {
     if (found->moves++ == 0) found->first = step;
     found->watch.tell(step, found->last_elapsed, 1);
   }
-  std::rotate(found, found + 1, run.bars.end());  // the one in use is the last
+  std::rotate(found, found + 1, run.bars.end());  // the bar in use is the last
 }
 
 }  // namespace orch::ingest

@@ -12,17 +12,17 @@ namespace orch::ingest {
 struct TextPlace {
   std::uint64_t line = 0;
   std::string_view label, stamp;
-  std::string_view text;  // the line without what was put before it
+  std::string_view text;  // the line without its prefix
 };
 
-// What a line says is added to its run.
+// These add the values of a line to its run.
 void note_place(const Rule& rule, const TextPlace& where, LoggedRun& run);
 void note_settings(const Rule& rule, const TargetValues& values, LoggedRun& run);
 void note_totals(const TargetValues& values, LoggedRun& run);
 void note_end(const Rule& rule, const TextPlace& where, LoggedRun& run);
 void note_step(const Rule& rule, const TargetValues& values, const TextPlace& where,
                std::int64_t step, const LoggedPace& pace, LoggedRun& run);
-// Also of a rank whose steps do not count.
+// Is called for every rank, also those whose steps are not counted.
 void note_rank_pace(const TextPlace& where, std::int64_t step, const LoggedPace& pace,
                     LoggedRun& run);
 void note_loss_line(const Rule& rule, const TargetValues& values, const TextPlace& where,
@@ -32,12 +32,12 @@ void note_memory(const TargetValues& values, const TextPlace& where, LoggedRun& 
 void note_timer(const TargetValues& values, LoggedRun& run);
 void note_bar(const TargetValues& values, LoggedRun& run);
 
-// The number of a step; -1: it cannot be one.
+// The value as the number of a step; -1 if it cannot be one.
 std::int64_t to_step(double value);
-// The time of a step as its line says it, or by its rate.
+// The time of a step as its line states it, or its rate.
 LoggedPace pace_of(const TargetValues& values);
 
-// Time and loss of a step as its line says them: a copy of the line has the very same.
+// The time of a step and a mark of its loss. A copy of the line has exactly the same ones.
 LoggedStepTimes::Kept shape_of(const TargetValues& values, double seconds);
 
 }  // namespace orch::ingest

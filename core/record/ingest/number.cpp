@@ -40,7 +40,7 @@ std::optional<double> seconds_of_duration(std::string_view text) {
   if (text.empty() || text.size() > 40) return std::nullopt;
   const char* at = text.data();
   const char* const end = at + text.size();
-  double seconds = 0, parts = 0;  // parts: of hours, minutes and seconds so far
+  double seconds = 0, parts = 0;  // parts: the time before the last colon
   bool colons = false;
   while (at != end) {
     double value = 0;

@@ -16,14 +16,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Of a search: far beyond what any sensible expression needs on a line of a log.
+// Limit of attempts per search, far more than a reasonable expression needs for a line of a log.
 constexpr std::uint32_t kMostTries = 200'000;
 
 const Names kTopNames{"framework", "fields", "arguments", "lines", "records", "timers"};
 const Names kKinds{"facts", "step", "loss", "memory", "timers", "bar", "none"};
 const Names kGroups{"compute", "communication", "bubble", "optimizer", "other", "none", "parts"};
 
-// The names that every rule may have, and those of its kind.
+// The names that every rule may have, and the names of its kind.
 Names rule_names(const Names& more) {
   Names names{"name",      "kind",  "weight",  "begins_run", "finished", "stopped",
               "cancelled", "exits", "failure", "priority",   "assumed",  "own"};
@@ -38,7 +38,7 @@ Names failure_names() {
   return names;
 }
 
-// 0.001 is 1 / 1000.
+// Stores a scale of 0.001 as the exact division by 1000.
 void set_scale(double scale, ValueMeaning& meaning) {
   meaning.scale = scale;
   const double over = std::round(1 / scale);
@@ -49,7 +49,7 @@ void set_scale(double scale, ValueMeaning& meaning) {
 
 using lua::type_name;
 
-// A table of a pattern file and its place in it: what is not as it should be goes to the errors.
+// A table of a pattern file and its place in the file. Invalid entries are added to the errors.
 class CheckedTable {
  public:
   CheckedTable(sol::table table, std::string place, const std::string& file, Errors& errors)
@@ -64,7 +64,7 @@ class CheckedTable {
         {place.empty() ? file_ : file_ + ": " + printable(place), std::move(fact), std::move(fix)});
   }
 
-  // A name that is not allowed is an error with a suggestion, in the order of the names.
+  // Adds an error with a suggestion for each name that is not allowed, in the order of the names.
   void check_names(const std::vector<std::string>& allowed) const {
     std::set<std::string> names;
     for (const auto& [key, value] : table_) {
@@ -80,7 +80,8 @@ class CheckedTable {
   sol::object get(const std::string& name) const { return table_.raw_get<sol::object>(name); }
   bool has(const std::string& name) const { return get(name).get_type() != sol::type::lua_nil; }
 
-  // "", false or something else where it is not given; a whole one is from 0 to 1000.
+  // These return the entry, or "", false or another default if it is missing. An integer must be
+  // from 0 to 1000.
   std::string text(const char* name) const {
     const auto held = get(name);
     if (held.get_type() == sol::type::string) return held.as<std::string>();
@@ -102,8 +103,8 @@ class CheckedTable {
     return otherwise;
   }
 
-  // Calls read(key, value) for each entry of a table in the order of the keys, which are texts;
-  // example says how it is written.
+  // Calls read(key, value) for each entry of a table, in the order of the keys, which must be
+  // strings. The error for another value shows the example.
   void each(const char* name, const char* example,
             const std::function<void(const std::string&, const sol::object&)>& read) const {
     const auto held = get(name);
@@ -135,7 +136,7 @@ class CheckedTable {
         error(place, type_name(rule) + " is not a rule", "write { name = …, … }");
         continue;
       }
-      // People look for the name, and the number finds the one without.
+      // The place has the name of the rule for searching, and its number in case it has no name.
       const auto name = rule.as<sol::table>().raw_get<sol::object>("name");
       if (name.is<std::string>()) place += fmt::format(" ({})", name.as<std::string>());
       read(CheckedTable(rule.as<sol::table>(), place, file_, errors_));
@@ -170,7 +171,7 @@ class PatternReader {
   }
 
   void read_rule(const CheckedTable& table, Rule& rule) {
-    table.text("name");  // for messages and people
+    table.text("name");  // the name is read only to check its type
     rule.framework = framework_;
     rule.weight = table.whole("weight", 1);
     rule.begins = table.flag("begins_run");
@@ -197,7 +198,7 @@ class PatternReader {
     }
   }
 
-  // Where a value goes: one of our targets, a quantity of records, more_… or version_….
+  // Reads where a value is stored: a target, a quantity of records, more_… or version_….
   bool read_target(const std::string& name, const std::string& place, IngestTarget& target,
                    std::string& more) {
     if ((name.starts_with("more_") && name.size() > 5) ||
@@ -242,7 +243,7 @@ class PatternReader {
     return std::nullopt;
   }
 
-  // "loss", or { "step_seconds", scale = 1e-3 }, or { when = "True", dtype = "bf16" }.
+  // Reads "loss", { "step_seconds", scale = 1e-3 } or { when = "True", dtype = "bf16" }.
   std::optional<ValueMeaning> read_meaning(const sol::object& value, const std::string& place) {
     ValueMeaning meaning;
     const auto before = mistakes_;
@@ -305,7 +306,7 @@ class PatternReader {
     if (!rule.head.empty()) out_.fields.push_back(std::move(rule));
   }
 
-  // "iteration {step}/{steps_planned}".
+  // Reads the head of a fields rule, such as "iteration {step}/{steps_planned}".
   void read_head(const std::string& text, const std::string& place, FieldsRule& rule) {
     for (std::size_t at = 0; at < text.size();) {
       const auto open = std::min(text.find('{', at), text.size());
@@ -433,7 +434,7 @@ class PatternReader {
               });
   }
 
-  // emplace: an earlier file's word holds.
+  // emplace() keeps the entry of an earlier file, which takes precedence.
   void read_timer_group(const std::string& group, const sol::table& list) {
     for (const auto& [key, value] : list) {
       const bool text = value.get_type() == sol::type::string;

@@ -39,10 +39,10 @@ bool has_form(std::string_view text, std::string_view form) {
 constexpr std::string_view kIso = "dddd-dd-dd dd:dd:dd", kAmerican = "dd/dd/dddd dd:dd:dd";
 static_assert(kIso.size() == kAmerican.size());
 
-// "2024-05-01 12:00:00" or "05/01/2024 12:00:00" at the front.
+// True if "2024-05-01 12:00:00" or "05/01/2024 12:00:00" is at the front.
 bool is_stamp(std::string_view text) { return has_form(text, kIso) || has_form(text, kAmerican); }
 
-// How long the stamp at the front is, its fraction included.
+// The length of the time stamp at the front, including its fraction.
 std::size_t stamp_size(std::string_view text) {
   auto size = kIso.size();
   const bool fraction = size + 1 < text.size() && (text[size] == '.' || text[size] == ',') &&
@@ -52,7 +52,7 @@ std::size_t stamp_size(std::string_view text) {
   return size;
 }
 
-// "Z" and "+02:00" behind a stamp: how many characters.
+// The length of a time zone behind a time stamp: "Z" or "+02:00".
 std::size_t zone(std::string_view text) {
   if (text.starts_with('Z')) return 1;
   if (!text.starts_with('+') && !text.starts_with('-')) return 0;
@@ -61,7 +61,8 @@ std::size_t zone(std::string_view text) {
   return size >= 5 ? size : 0;
 }
 
-// "[default7]:", "[rank3]:", "[3]<stdout>:", "[1,3]<stderr>:": how many characters; 0: none.
+// The length of a label in brackets, 0 if there is none: "[default7]:", "[rank3]:", "[3]<stdout>:",
+// "[1,3]<stderr>:".
 std::size_t bracket_label(std::string_view text, std::string_view& label) {
   const auto close = text.find(']');
   if (close == std::string_view::npos || close > 40) return 0;
@@ -82,7 +83,8 @@ std::size_t bracket_label(std::string_view text, std::string_view& label) {
   return close + 1 + end + 2;
 }
 
-// "3: " and "node12: ": how many characters; 0: none. A time (12:00:05) is none.
+// The length of a label such as "3: " or "node12: ", 0 if there is none. A time (12:00:05) is not a
+// label.
 std::size_t colon_label(std::string_view text, std::string_view& label) {
   std::size_t end = 0;
   bool digit = false;
@@ -94,7 +96,7 @@ std::size_t colon_label(std::string_view text, std::string_view& label) {
   return end + (end + 1 < text.size() ? 2 : 1);
 }
 
-// One prefix at the front of the text, blanks before it included; 0: none.
+// The length of one prefix at the front of the text, including leading blanks; 0 if there is none.
 std::size_t one(std::string_view text, Prefix& out) {
   std::size_t blanks = 0;
   while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
@@ -103,7 +105,7 @@ std::size_t one(std::string_view text, Prefix& out) {
   std::size_t size = 0;
   const char first = rest.front();
   if (first == '>') {
-    size = blanks == 0 && rest.size() > 1 && rest[1] == ' ' ? 2 : 0;  // quoted
+    size = blanks == 0 && rest.size() > 1 && rest[1] == ' ' ? 2 : 0;  // a quoted line
   } else if (first == '[') {
     if (is_stamp(rest.substr(1))) {
       const auto close = rest.find(']');

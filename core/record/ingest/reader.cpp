@@ -15,9 +15,10 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t kBeginning = 4096;  // by which a file is judged
+constexpr std::size_t kBeginning = 4096;  // bytes that are checked to reject other files
 
-// How long the escape code at the front is: ESC [ … letter, ESC ] … BEL or ESC \, or ESC and one.
+// The length of the escape code at the front: ESC [ … letter, ESC ] … BEL or ESC \, or ESC and one
+// character.
 std::size_t escape_size(std::string_view text) {
   if (text.size() < 2) return text.size();
   if (text[1] == '[') {
@@ -41,7 +42,7 @@ class LineSplitter {
                const std::function<void(const LogLine&)>& take)
       : options_(options), result_(result), take_(take) {}
 
-  // The lines that end in the block; what is left at its end waits for the next one.
+  // Passes on the lines that end in the block. The rest of the block waits for the next one.
   std::size_t split(std::string_view block) {
     const bool clean = is_clean(block);
     std::size_t at = 0;
@@ -68,7 +69,7 @@ class LineSplitter {
  private:
   void hand_on(std::string_view line, bool clean, bool whole) {
     if (clean) return give(line, whole);
-    // Each state of a progress bar is a line. One that ends in "\r\n" has but one end.
+    // Each state of a progress bar is a line. "\r\n" is a single line ending.
     while (!line.empty()) {
       const auto end = std::min(line.find('\r'), line.size());
       clean_line(line.substr(0, end), cleaned_);
@@ -81,13 +82,14 @@ class LineSplitter {
     take_({text.substr(0, options_.longest_line), result_.lines, whole});
   }
 
-  // Of a line without end: its whole states of a progress bar, or its beginning.
+  // Handles an unfinished line above the size limit: passes on the complete states of its progress
+  // bar or, if there are none, its beginning. Returns the number of bytes that are done.
   std::size_t too_long(std::string_view rest, bool clean) {
     if (skipping_) return rest.size();
     if (rest.size() <= options_.longest_line) return 0;
     const auto bar = clean ? std::string_view::npos : rest.rfind('\r');
     const auto number = result_.lines;
-    ++result_.lines;  // the line it will be
+    ++result_.lines;  // the number of this line, whose end has not been read yet
     if (bar != std::string_view::npos) {
       hand_on(rest.substr(0, bar), false, true);
       result_.lines = number;
@@ -106,7 +108,7 @@ class LineSplitter {
   std::string cleaned_;
 };
 
-// Every other byte of plain text in UTF-16 is NUL.
+// True if the text has a UTF-16 mark, or if every other byte is NUL, as in English text in UTF-16.
 bool is_utf16(std::string_view text) {
   if (text.starts_with("\xff\xfe"sv) || text.starts_with("\xfe\xff"sv)) return true;
   std::size_t even = 0, odd = 0;
@@ -115,14 +117,14 @@ bool is_utf16(std::string_view text) {
   return half >= 16 && (even * 10 > half * 8) != (odd * 10 > half * 8);
 }
 
-// Why the beginning of a file shows that it is not a string, with what to do; "": it may be one.
+// The reason why the beginning of a file is not text, with advice; "" if it may be text.
 std::string why_not_text(std::string_view text) {
   if (const auto packing = packing_of(text); !packing.program.empty())
     return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program,
                        packing.by_hand);
   if (text.starts_with("PK\x03\x04"sv)) return "an archive (zip): unpack it first";
   if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
-  // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.
+  // NUL bytes and escape codes are allowed: a crash can leave NUL bytes in a log.
   std::size_t odd = 0;
   for (const char c : text)
     odd += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r' &&
@@ -136,7 +138,7 @@ std::string why_not_text(std::string_view text) {
 }  // namespace
 
 bool is_clean(std::string_view block) {
-  // Sixteen bytes at a time, in one go: a block is looked at before anything else is done to it.
+  // Sixteen bytes are compared at a time, since every block is checked.
   using Bytes [[gnu::vector_size(16)]] = signed char;
   Bytes odd{};
   std::size_t at = 0;
@@ -166,7 +168,7 @@ Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptio
                               const std::function<void(const LogLine&)>& take) {
   ReadResult result;
   LineSplitter splitter(options, result, take);
-  // Room for a line that began in the last block.
+  // The buffer has room for a line that began in the previous block.
   std::string buffer(options.block + options.longest_line, '\0');
   std::size_t held = 0;
   bool judged = false;
@@ -182,7 +184,7 @@ Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptio
     result.bytes += static_cast<std::uint64_t>(got);
     held += static_cast<std::size_t>(got);
     const std::string_view block(buffer.data(), held);
-    // A pipe may give a few bytes at a time.
+    // A read from a pipe may return only a few bytes.
     if (!judged && held < std::min(kBeginning, buffer.size())) continue;
     if (!judged) {
       result.not_text = why_not_text(block.substr(0, kBeginning));

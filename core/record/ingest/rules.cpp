@@ -17,7 +17,7 @@ void Patterns::Impl::build() {
 Result<Patterns> Patterns::load(const std::vector<fs::path>& files) {
   auto impl = std::make_shared<Impl>();
   Errors errors;
-  // Later files go before earlier ones, and the first rule that fits a line takes it.
+  // The first rule that matches a line takes it, so rules of later files are added first.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const auto text = read_file(*file);
     if (errors.add(text)) read_patterns(*text, file->string(), *impl, errors);

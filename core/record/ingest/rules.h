@@ -19,39 +19,40 @@ namespace orch::ingest {
 // What a line is about.
 enum class RuleKind : std::uint8_t { facts, step, loss, memory, timers, bar, none };
 
-// A value that a rule sets where it matches: a target of ours, or more_… and version_….
+// A fixed value that a rule sets where it matches: for a target, or for a more_… or version_… name.
 struct RuleSetting {
   IngestTarget target = IngestTarget::count_;
-  std::string more;  // the whole name, where it is none of ours
+  std::string more;  // the full name, if it is not a target
   std::string value;
 };
 
-// What a value is for.
+// The meaning of a value in a log: what it sets, and how it is scaled.
 struct ValueMeaning {
   IngestTarget target = IngestTarget::count_;  // count_: for `more`, or only for `settings`
   std::string more;
-  double scale = 1, over = 1;              // value * scale / over: 0.001 is no number, 1000 is one
-  IngestTarget of = IngestTarget::count_;  // the second number of "5/100"
-  std::string when;                        // only where the value is this word
-  std::vector<RuleSetting> settings;       // and these are set then
+  // The result is value * scale / over. A scale of 0.001 is kept as over = 1000, which is exact.
+  double scale = 1, over = 1;
+  IngestTarget of = IngestTarget::count_;  // target of the second number of "5/100"
+  std::string when;                        // the meaning applies only to this value
+  std::vector<RuleSetting> settings;       // are set as well
 };
 
-// What every rule has.
+// The part that all rules have in common.
 struct Rule {
   std::string framework;
   RuleKind kind = RuleKind::facts;
-  int weight = 1;  // a value is not replaced by one of a lighter rule
+  int weight = 1;  // a rule of lower weight does not replace its values
   bool begins = false, finished = false, stopped = false, cancelled = false;
-  bool exits = false;  // a process ended with this failure: no later line takes it back
+  bool exits = false;  // a process ended with this failure; later lines do not revoke it
   record::Failure failure = record::Failure::none;
-  int priority = 0;      // of the failure: the highest is the reason
-  bool assumed = false;  // what it sets is a habit of the framework: nobody said so
-  bool own = false;      // valid only in runs that another line of this framework has named
+  int priority = 0;      // of the failure; the highest one is the reason of the run
+  bool assumed = false;  // it sets a usual value of the framework that the log does not state
+  bool own = false;      // applies only after another line has shown this framework
 
   bool tells_failure() const { return failure != record::Failure::none || cancelled; }
 };
 
-// Names with their meanings.
+// The meanings of values by key.
 using RuleKeys = std::map<std::string, ValueMeaning, std::less<>>;
 
 inline const ValueMeaning* meaning_of(const RuleKeys& keys, std::string_view key) {
@@ -62,52 +63,53 @@ inline const ValueMeaning* meaning_of(const RuleKeys& keys, std::string_view key
 // `iteration {step}/{steps_planned} | key: value | …`
 struct FieldsRule : Rule {
   struct Piece {
-    std::string literal;  // a blank stands for any number of them, also none
+    std::string literal;  // a blank matches any number of blanks, including none
     IngestTarget number = IngestTarget::count_;
   };
   std::vector<Piece> head;
-  bool bar_at_end = false;  // each line ends in '|': one that does not was cut
+  bool bar_at_end = false;  // each line ends in '|'; any other line was cut
   RuleKeys keys;
 };
 
 // `  hidden_size ........ 1024`, or after a mark such as "print]" in the line.
 struct ArgumentsRule : Rule {
   std::string after;
-  bool keep = false;  // keeps arguments without a rule by their names
+  bool keep = false;  // arguments without a meaning are kept by name
   RuleKeys keys;
 };
 
 struct LineRule : Rule {
   std::string has;
   Regex regex;
-  std::vector<std::pair<std::size_t, ValueMeaning>> groups;  // of the expression, by their index
+  std::vector<std::pair<std::size_t, ValueMeaning>> groups;  // meanings of groups, by group index
   std::vector<RuleSetting> settings;
-  std::string opens, within;         // a section of a nested dump, for the lines right below
+  std::string opens, within;         // opens a section for the next lines; matches only in one
   std::vector<std::string> outside;  // objects of a dump whose contents the rule ignores
   std::vector<std::string> without;  // strings that must not be in the line
-  RuleKeys below;  // of lines "key: value" or "key=value" below it, which are indented
+  RuleKeys below;  // keys of the indented lines "key: value" or "key=value" below it
 
   explicit LineRule(Regex made) : regex(std::move(made)) {}
 };
 
-// A line that is an object, or one of a table whose first line names its columns.
+// A line that is an object, or a row of a table whose first line names the columns.
 struct RecordRule : Rule {
   bool is_table = false;
-  std::vector<std::string> needs;    // names that must be there
+  std::vector<std::string> needs;    // keys that must be present
   std::vector<std::string> without;  // strings that must not be in the line
   RuleKeys keys;
 };
 
-// Which group of time a timer belongs to.
+// The groups that timers are assigned to.
 struct TimerGroups {
   std::map<std::string, std::string, std::less<>> groups;  // timer -> group; "none": left out
-  std::map<std::string, std::string, std::less<>> parts;   // timer -> the one it is a part of
+  std::map<std::string, std::string, std::less<>> parts;   // timer -> the timer that includes it
 };
 
-// Finds many texts in a line in one pass over it: most pairs of bytes begin none of them.
+// Finds many strings in a line in one pass over it. It looks up each pair of bytes, and most pairs
+// begin none of the strings.
 class Literals {
  public:
-  // Of two bytes or more; a shorter one is found nowhere. Several may share a string.
+  // Strings shorter than two bytes are ignored. Several ids may share a string.
   void add(std::string_view text, std::uint32_t id) {
     if (text.size() < 2) return;
     auto& first = first_[pair(text.data())];
@@ -115,7 +117,7 @@ class Literals {
     first = static_cast<std::uint16_t>(entries_.size());
   }
 
-  // Calls hit(id, begin) for each place of each literal, in the order of the places.
+  // Calls hit(id, begin) for each occurrence of each literal, in order of position.
   template <class Function>
   void scan(std::string_view line, Function&& hit) const {
     for (std::size_t begin = 0; begin + 1 < line.size(); ++begin)
@@ -128,7 +130,7 @@ class Literals {
   struct Entry {
     std::string text;
     std::uint32_t id;
-    std::uint16_t next;  // 1 + the place of another that begins with the same pair; 0: none
+    std::uint16_t next;  // 1 + index of the next entry with the same first pair; 0: none
   };
   static std::size_t pair(const char* at) {
     return static_cast<std::size_t>(static_cast<unsigned char>(at[0])) << 8 |
@@ -136,7 +138,7 @@ class Literals {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::uint16_t> first_ = std::vector<std::uint16_t>(1 << 16);  // by pair, as next
+  std::vector<std::uint16_t> first_ = std::vector<std::uint16_t>(1 << 16);  // by pair, like next
 };
 
 struct Patterns::Impl {
@@ -147,13 +149,13 @@ struct Patterns::Impl {
   TimerGroups timers;
   bool keeps_arguments = false;
   std::array<std::vector<std::uint16_t>, 256> fields_by_byte;  // fields rules by their first byte
-  Literals literals;  // ids: of a line rule, or kFieldsId + of a fields rule
+  Literals literals;  // ids: index of a line rule, or kFieldsId + index of a fields rule
 
   static constexpr std::uint32_t kFieldsId = 1u << 20;
   void build();
 };
 
-// Adds the rules of a Lua string; its mistakes go to errors.
+// Adds the rules of a Lua string. Its mistakes are added to `errors`.
 void read_patterns(std::string_view text, const std::string& file, Patterns::Impl& out,
                    Errors& errors);
 

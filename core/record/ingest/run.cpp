@@ -10,7 +10,7 @@
 namespace orch::ingest {
 namespace {
 
-// "DeepSpeedCPUAdam" and "adamw" are two words for one optimizer.
+// "DeepSpeedCPUAdam" and "adamw" are names of one optimizer and compare as equal.
 std::string_view family_of(IngestTarget target, std::string_view text) {
   if (target != IngestTarget::optimizer) return text;
   for (const std::string_view word : {"adam", "Adam", "ADAM"})
@@ -22,7 +22,7 @@ std::string_view family_of(IngestTarget target, std::string_view text) {
 
 void Counter::tell(std::int64_t step, double value) {
   if (!(value > 0) || !std::isfinite(value)) return;
-  // The first line of a training counts from its beginning.
+  // In the first line of a training, the growth is counted from its beginning.
   const bool whole = step_ == 0 && step > 0;
   const double each =
       (value - value_) / static_cast<double>(std::max<std::int64_t>(1, step - step_));
@@ -126,7 +126,7 @@ std::string words_of(std::string_view line) {
 }
 
 bool LoggedRun::says_anything() const {
-  // A traceback may be of any program; it is of a training if another line names a framework.
+  // Any program may print a traceback. It belongs to a training if another line shows a framework.
   const bool failed = sign.failure != record::Failure::none &&
                       (sign.failure != record::Failure::bad_exit || !frameworks.empty());
   const bool moved =
@@ -169,7 +169,7 @@ void LoggedRun::merge_start(const LoggedRun& later) {
   if (!later.totals.empty()) totals = later.totals;
 }
 
-// A bar falls back to where the start went on from.
+// Replaces bars by those of the later start, which begin at the step that it resumed from.
 void LoggedRun::merge_bars(const LoggedRun& later) {
   for (const auto& bar : later.bars) {
     if (bar.moves == 0) continue;
@@ -184,7 +184,7 @@ void LoggedRun::merge_bars(const LoggedRun& later) {
     const auto elapsed = std::max(found->last_elapsed, bar.last_elapsed);
     *found = bar;
     found->last_elapsed = elapsed;
-    std::rotate(found, found + 1, bars.end());  // the one in use is the last
+    std::rotate(found, found + 1, bars.end());  // the bar in use is the last
   }
 }
 

@@ -25,11 +25,11 @@ struct RunLog::Impl {
 
   const Patterns::Impl& patterns;
   LoggedSettings beside;
-  std::unique_ptr<LoggedRun> done;  // the last one that is over
+  std::unique_ptr<LoggedRun> done;  // the last run that is over
   LogSession session;
   Matcher matcher;
   std::map<fs::path, std::uint64_t> at;
-  fs::path file;  // the last one read
+  fs::path file;  // the last file that was read
   std::string rest, cleaned;
   std::uint64_t lines = 0;
 
@@ -51,7 +51,7 @@ struct RunLog::Impl {
       from = end + 1;
     }
     rest.erase(0, from);
-    if (rest.size() > kLongestLine) rest.clear();  // no line of a log
+    if (rest.size() > kLongestLine) rest.clear();  // not a line of a log
   }
 };
 

@@ -8,9 +8,9 @@
 namespace orch::ingest {
 namespace {
 
-constexpr double kTicks = 50;  // between two moments: the error of both is 2 % at most
+constexpr double kTicks = 50;  // minimum between two moments, for an error of at most 2 %
 
-// Keeps the first, third, fifth, …
+// Keeps the first, the third, the fifth value and so on.
 template <class T>
 void drop_every_second(std::vector<T>& values) {
   std::size_t kept = 0;

@@ -6,22 +6,23 @@
 namespace orch::ingest {
 namespace {
 
-constexpr std::size_t kMostRuns = 1000;      // of one log
-constexpr std::size_t kMostWaiting = 8;      // starts
-constexpr int kSureFailure = 20;             // the priority from which on a run is over
-constexpr std::uint64_t kTimedSteps = 2048;  // whose timers are all read; then ever fewer
+constexpr std::size_t kMostRuns = 1000;      // per log
+constexpr std::size_t kMostWaiting = 8;      // waiting starts
+constexpr int kSureFailure = 20;             // a failure of this priority ends a run
+constexpr std::uint64_t kTimedSteps = 2048;  // steps before the timers are only sampled
 constexpr std::int64_t kLag = 2;             // steps by which ranks without labels may lag
 
-// Below: whether steps that a log has twice were told twice, done twice, or are of two runs.
+// A log may have a step twice. The functions below decide whether it was printed twice, done twice,
+// or belongs to two runs.
 
-// Of a step that is not beyond the last one: whether it is told again and not done again. Ranks
-// without labels may lag a little; a step that a checkpoint was loaded for is done again.
+// For a step that is not after the last one: true if it is only printed again. Ranks without labels
+// may lag a little. The step after a loaded checkpoint is done again.
 bool is_copy(LoggedRun& run, std::int64_t step, const LoggedStepTimes::Kept& shape) {
   const bool lags = !run.resume_waits && step >= run.last_step - kLag;
   const auto before = run.times.kept(step);
   if (!before) return run.copying || lags;
   if (*before != shape) return lags;
-  // Times alone may be alike by chance, and so may all be where a checkpoint was loaded for it.
+  // Equal times may be a coincidence, and the step after a loaded checkpoint may repeat its loss.
   const bool loaded = run.resumed_after >= 0 && run.resumed_after + 1 == step;
   const bool again = run.resume_waits && !run.copying && step > run.first_step;
   if (again && (loaded || shape.mark == 0)) return false;
@@ -29,7 +30,7 @@ bool is_copy(LoggedRun& run, std::int64_t step, const LoggedStepTimes::Kept& sha
   return true;
 }
 
-// Of the first step after a start: whether the run has it already, word for word.
+// For the first step after a start: true if the run already has an exact copy of it.
 bool tells_again(const LoggedRun& run, const TargetValues& values) {
   if (!values.has(IngestTarget::step)) {
     const auto first = run.losses.first();
@@ -39,7 +40,7 @@ bool tells_again(const LoggedRun& run, const TargetValues& values) {
   return before && *before == shape_of(values, pace_of(values).seconds);
 }
 
-// Whether a step is the first of a training that no checkpoint was loaded for.
+// True if a step is the first one of a training that did not load a checkpoint.
 bool begins_anew(const LoggedRun& run, std::int64_t resumed_after, std::int64_t step) {
   if (resumed_after > 0 || step > run.first_step) return false;
   const auto& steps = run.times.steps();
@@ -47,7 +48,7 @@ bool begins_anew(const LoggedRun& run, std::int64_t resumed_after, std::int64_t 
   return run.first_step <= std::max<std::int64_t>(1, apart);
 }
 
-// The same of a start whose losses do not say their step.
+// The same for a start whose losses are printed without their step.
 bool begins_anew(const LoggedRun& start) {
   const auto planned = start.settings.whole(IngestTarget::steps_planned);
   if (!planned || start.resumed_after > 0) return false;
@@ -56,7 +57,8 @@ bool begins_anew(const LoggedRun& start) {
   });
 }
 
-// Of a step that falls back where nothing else tells that another run begins.
+// For a step that is not after the last one, without another sign of a new run: true if its
+// settings differ from those of the run.
 bool has_other_settings(const LoggedRun& run, const TargetValues& values, std::int64_t step) {
   const auto planned = run.settings.number(IngestTarget::steps_planned);
   if (planned && values.has(IngestTarget::steps_planned) &&
@@ -106,7 +108,7 @@ void LogSession::take(const Rule& rule, const TargetValues& values, const TextPl
 
 void LogSession::begin(const Rule& rule, const TextPlace& where) {
   auto& run = current();
-  // A traceback alone may be a warning that someone printed.
+  // A traceback alone may be a printed warning, so it does not end a run.
   const bool over = run.finished || run.stopped || run.sign.priority >= kSureFailure;
   if (run.has_steps() || over || run.marks.contains(&rule)) {
     fold();
@@ -120,7 +122,7 @@ void LogSession::begin(const Rule& rule, const TextPlace& where) {
   current().marks.insert(&rule);
 }
 
-// Starts that say the same, as every node may print one, are one start.
+// Merges waiting starts with the same settings, because every node may print a start.
 void LogSession::fold() {
   for (std::size_t i = 0; i + 1 < waiting_.size();) {
     const auto& next = *waiting_[i + 1];
@@ -160,12 +162,12 @@ void LogSession::take_step(const Rule& rule, const TargetValues& values, const T
   const auto pace = pace_of(values);
   note_rank_pace(where, step, pace, run);
   if (tells_memory(values)) note_memory(values, where, run);
-  if (run.step_label != where.label) return;  // one rank's steps count
+  if (run.step_label != where.label) return;  // only the steps of one rank are counted
   if (step <= run.last_step) {
     if (is_copy(run, step, shape_of(values, pace.seconds))) return;
     fall_back(rule, values, where, step);
   } else if (run.copying) {
-    run.copying = run.resume_waits = false;  // the copy is over, and the run goes on
+    run.copying = run.resume_waits = false;  // the copied lines are over
   }
   note_step(rule, values, where, step, pace, *open_);
   sign_.pass_step();
@@ -216,7 +218,7 @@ void LogSession::settle(std::unique_ptr<LoggedRun> start, const TargetValues* fi
     return;
   }
   const bool same = !open_->settings.contradicts(start->settings);
-  // What came after the end without failing: an evaluation, a second engine.
+  // A start after the end that did not fail is not a run: an evaluation, a second engine.
   if (same && open_->finished && !first && !start->sign.is_there()) return;
   if (!same || (first && is_repeat(*start, *first))) {
     close(std::move(open_));
@@ -227,7 +229,7 @@ void LogSession::settle(std::unique_ptr<LoggedRun> start, const TargetValues* fi
   open_->merge_start(*start);
   if (!began_before) return;
   if (first && open_->last_step >= 0)
-    open_->resume_waits = true;  // counted at the step, if that is no copy
+    open_->resume_waits = true;  // counted at that step, unless it is a copy
   else
     ++open_->restarts;
 }

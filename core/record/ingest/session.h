@@ -11,48 +11,48 @@
 
 namespace orch::ingest {
 
-// The runs of one log, in order: decides what belongs to which. A start is what is said from a line
-// that begins a run to the first step; when that step comes, the start either continues the run
-// before it (the same settings) or is a run of its own. A start that never gets to a step is
-// neither lost nor mixed with the next one.
+// Divides one log into runs, in order. A start is the part of a log from a line that begins a run
+// to the first step. At that step, the start becomes either a continuation of the previous run (if
+// the settings are the same) or a new run. A start that never reaches a step is kept, separate from
+// the next one.
 class LogSession {
  public:
-  // Runs are handed on in order, each as soon as it is known to be over.
-  // A run that says nothing is left out, but for one that ended where such are asked for.
+  // Calls hand_on with the runs in order, each as soon as it is known to be over. An empty run is
+  // left out, unless it has failed or was cancelled and with_ends is true.
   explicit LogSession(std::function<void(LoggedRun&)> hand_on, bool with_ends = false)
       : hand_on_(std::move(hand_on)), with_ends_(with_ends) {}
-  // What one line says by one rule.
+  // Takes the values that one rule read from one line.
   void take(const Rule& rule, const TargetValues& values, const TextPlace& where);
-  // Whether a line of timers is worth reading: a median does not need those of a million steps.
+  // True if the next line of timers should be read. In a long run a median needs only a sample.
   bool wants_timers() const;
-  // The log is at its end.
+  // Handles the end of the log.
   void finish();
-  // The run that was told of last, and is not over; null: there is none.
+  // The run that was read last, or null if it is over.
   const LoggedRun* latest() const {
     const bool begun = open_ && (open_->has_steps() || waiting_.empty());
     return begun ? open_.get() : waiting_.empty() ? nullptr : waiting_.back().get();
   }
-  // The gravest sign of a failure that no steps came after, whatever run it is of and however that
-  // ended.
+  // The most severe failure that no steps followed, in any run and however that run ended.
   const FailureSign& sign() const { return sign_; }
-  // Frameworks whose lines there were, and of no run that says anything.
+  // Frameworks whose lines occur only in runs that were left out as empty.
   const std::set<std::string>& unread() const { return unread_; }
-  std::uint64_t left_out() const { return left_out_; }  // runs, beyond as many as are kept
+  std::uint64_t left_out() const { return left_out_; }  // number of runs beyond the limit
 
  private:
   LoggedRun& current();
   void begin(const Rule& rule, const TextPlace& where);
   void take_step(const Rule& rule, const TargetValues& values, const TextPlace& where);
-  // Steps that fall back: a run of its own, or the same one resumed.
+  // Handles a step that is not after the last one: a new run, or the same run resumed.
   void fall_back(const Rule& rule, const TargetValues& values, const TextPlace& where,
                  std::int64_t step);
-  // A step has come: the starts that waited become runs, or parts of one.
+  // The run of a step with these values. Waiting starts become runs or parts of one.
   LoggedRun& run_of_step(const TargetValues& values);
   void fold();
-  // The first step of the last start has come with these values; null: none came.
+  // Assigns all waiting starts. `first` has the values of the first step of the last one, or is
+  // null if it had none.
   void settle_all(const TargetValues* first);
   void settle(std::unique_ptr<LoggedRun> start, const TargetValues* first);
-  // Whether a start that says the same as the run before it is a run of its own.
+  // True if a start with the same settings as the previous run is a new run.
   bool is_repeat(const LoggedRun& start, const TargetValues& first) const;
   void close(std::unique_ptr<LoggedRun> run);
 

@@ -11,9 +11,9 @@
 
 namespace orch::ingest {
 
-// What a rule can set, by the names that patterns have for it. The first ones are the settings of a
-// run, most of them columns of tables; then what a step, a rank, a timer, a progress bar or the end
-// of a run tells.
+// The targets that a rule can set, by their names in patterns. The first ones are the settings of a
+// run, most of which are columns of tables. The values of a step, a rank, a timer, a progress bar
+// and the end of a run follow.
 // clang-format off
 #define ORCH_TARGETS(X)                                                                           \
   X(gpus) X(nodes) X(gpus_per_node) X(layers) X(hidden) X(heads) X(vocab) X(vocab_padded) X(seq)  \
@@ -67,10 +67,10 @@ constexpr Type type(IngestTarget target) {
 std::optional<IngestTarget> parse_target(std::string_view name);
 const std::vector<std::string>& target_names();
 
-// Whether two runs in which it differs are two runs, not one that went on.
+// True if different values of the setting mean two runs instead of one that was continued.
 bool tells_apart(IngestTarget setting);
 
-// What one line says.
+// The values of one line.
 class TargetValues {
  public:
   using Mask = std::array<std::uint64_t, 2>;
@@ -103,9 +103,10 @@ class TargetValues {
   std::string_view text(IngestTarget target) const {
     return texts_[static_cast<std::size_t>(target)];
   }
-  // Reads a string as the target's type; false (and nothing set) where it is none, or None.
+  // Reads a string as the target's type. False if it is not of that type or is "None"; then nothing
+  // is set.
   bool read(IngestTarget target, std::string_view text, double scale = 1, double over = 1);
-  // Which targets are set; and to take such ones out.
+  // The targets that are set, for remove().
   const Mask& mask() const { return mask_; }
   void remove(const Mask& mask) {
     mask_[0] &= ~mask[0];
@@ -113,7 +114,7 @@ class TargetValues {
   }
   bool empty() const { return (mask_[0] | mask_[1]) == 0 && more.empty(); }
 
-  // more_seed and version_torch: what has no name of ours, by the name in the rule.
+  // Values without a target, such as more_seed and version_torch, by their names in the rule.
   std::vector<std::pair<std::string_view, std::string_view>> more;
 
  private:

@@ -20,14 +20,14 @@ constexpr std::array kPackings{Packing{"\x1f\x8b"sv, "gzip", "gunzip it first, o
                                        "xz", "xzcat"},
                                Packing{"BZh"sv, "bzip2", "bzcat"}};
 
-constexpr int kNoProgram = 127;  // as a shell leaves
+constexpr int kNoProgram = 127;  // exit code of a shell if there is no such program
 
 }  // namespace
 
 Packing packing_of(std::string_view beginning) {
   for (const auto& packing : kPackings) {
     if (!beginning.starts_with(packing.bytes)) continue;
-    // "BZh" may be text; a block of bzip2 begins with the digits of pi.
+    // "BZh" may also begin a text. A block of bzip2 begins with the digits of pi.
     const bool text = packing.program == "bzip2" &&
                       (beginning.size() < 7 || beginning.substr(4, 3) != "\x31\x41\x59"sv);
     if (!text) return packing;
@@ -41,7 +41,7 @@ Packing packing_of(int file) {
   return packing_of(std::string_view(head.data(), got > 0 ? static_cast<std::size_t>(got) : 0));
 }
 
-// What it says of a damaged file is said by us, in one line.
+// The program's own messages are discarded, because finish() reports a damaged file.
 Unpacker::Unpacker(const Packing& packing, const std::string& file)
     : program_(packing.program),
       pipe_(::popen(fmt::format("exec {} -dc <{} 2>/dev/null", program_, shell_quote(file)).c_str(),

@@ -9,24 +9,24 @@
 
 namespace orch::ingest {
 
-// How a file is compressed, and what unpacks it.
+// A compression format and the program that unpacks it.
 struct Packing {
-  std::string_view bytes;    // that it begins with
-  std::string_view program;  // is given -dc; "": it is not compressed
-  std::string_view by_hand;  // what gives its text to a pipe
+  std::string_view bytes;    // first bytes of such a file
+  std::string_view program;  // is run with -dc; "": not compressed
+  std::string_view by_hand;  // advice: a command that unpacks to a pipe
 };
 
-// By its first bytes. An open file stays at its beginning.
+// The format of a file by its first bytes. The position of an open file does not change.
 Packing packing_of(std::string_view beginning);
 Packing packing_of(int file);
 
-// A program that unpacks a file. It ends with the object, read to its end or not.
+// A program that unpacks a file. The destructor ends it, even if it has more output.
 class Unpacker {
  public:
   Unpacker(const Packing& packing, const std::string& file);
 
   int output() const;
-  // Waits for the end: an error where not all of it was sound, or there is no such program.
+  // Waits for the program to end. An error if the file is damaged or the program is not installed.
   Status finish();
 
  private:

@@ -1,4 +1,4 @@
-// A job's file of errors beside the one with its steps.
+// Tests of a job's file of errors beside its output file.
 
 #include <catch2/catch_test_macros.hpp>
 

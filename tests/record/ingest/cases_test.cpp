@@ -1,6 +1,6 @@
-// Each folder of cases/ is a log (log_of_case) and what a person reads in it: "runs 2", then of
-// each run (they are separated by "run 2") its facts, one per line. "-" is: the log does not say
-// so.
+// Each folder of cases/ has a log (log_of_case) and the facts that a person finds in it: first
+// "runs 2", then the facts of each run, one per line. The next run begins with "run 2". "-" means
+// that the log does not state the fact.
 
 #include "core/base/text.h"
 #include "core/record/published/columns.h"
@@ -27,7 +27,7 @@ std::string shown(const std::vector<record::StepPoint>& points) {
   return out.empty() ? "-" : join(out, " ");
 }
 
-// By the columns of tables; "row_notes" are the notes as a table has them.
+// The value of a column of tables. "row_notes" are the notes as a table shows them.
 std::string of_table(const record::Record& record, const std::string& name) {
   for (const auto& column : published::columns())
     if (column.name == (name == "row_notes" ? "notes" : name == "notes" ? "" : name))
@@ -86,7 +86,7 @@ std::string of_record(const record::Record& record, const std::string& name) {
   return "";
 }
 
-// "time NAME" of the items, "more NAME", "argument NAME" and "version NAME".
+// The value of "time NAME" (an item of time), "more NAME", "argument NAME" or "version NAME".
 std::string of_list(const record::Record& found, const std::string& kind, std::string& rest) {
   const auto end = rest.find(' ');
   const auto wanted = rest.substr(0, end);

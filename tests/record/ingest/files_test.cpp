@@ -1,4 +1,4 @@
-// What files may be: compressed, copies of others, of a framework that nobody knows.
+// Tests of special files: compressed ones, copies, and logs of unknown frameworks.
 
 #include "tests/record/ingest/logs.h"
 #include "tests/test.h"
@@ -12,7 +12,7 @@ std::string log_text() {
   return text;
 }
 
-// False: the program is not here.
+// Compresses a file; false if the program is not installed.
 bool pack(const std::string& program, const fs::path& file, const fs::path& into) {
   return std::system((program + " -c '" + file.string() + "' > '" + into.string() + "' 2>/dev/null")
                          .c_str()) == 0;
@@ -149,7 +149,7 @@ TEST_CASE("what lies beside a log fills in what it does not say", "[ingest][file
   IngestOptions options;
   options.beside = [](const fs::path&) { return KnownFacts{{"gbs", "9"}, {"seq", "2048"}}; };
   const auto found = ingest({log}, shipped(), options);
-  CHECK(found->runs.at(0).whole("global_batch") == 64);  // as its steps say
+  CHECK(found->runs.at(0).whole("global_batch") == 64);  // from its steps
   CHECK(found->runs.at(0).whole("seq") == 2048);
 }
 

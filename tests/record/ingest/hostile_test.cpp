@@ -59,7 +59,7 @@ TEST_CASE("files that are no logs are passed over with the reason", "[ingest][ho
 TEST_CASE("a file of a folder that cannot be read stops nothing", "[ingest][hostile]") {
   const LogFolder folder;
   folder.write("job.out", iteration(1, 10, 1000, 2));
-  // Opens, and then gives an error, whoever asks.
+  // This file can be opened, but reading it fails for every user.
   const auto odd = folder.path() / "memory.out";
   fs::create_symlink("/proc/self/mem", odd);
   const auto found = ingest({folder.path().string()}, shipped());
@@ -80,7 +80,7 @@ TEST_CASE("what may not be read is passed over", "[ingest][hostile]") {
   fs::permissions(below, fs::perms::none);
   const auto patterns = shipped();
   const auto self = ::geteuid();
-  if (self == 0) REQUIRE(::seteuid(kNobody) == 0);  // root may read everything
+  if (self == 0) REQUIRE(::seteuid(kNobody) == 0);  // root can read every file
   const auto found = ingest({folder.path().string()}, patterns);
   REQUIRE(::seteuid(self) == 0);
   fs::permissions(below, fs::perms::owner_all);
@@ -187,7 +187,7 @@ TEST_CASE("a value that was cut is never taken for a whole one", "[ingest][hosti
   const std::string line = iteration(2, 10, 54321.5, 7.654321);
   const std::string before = iteration(1, 10, 1000, 2);
   for (std::size_t cut = 1; cut + 1 < line.size(); ++cut) {
-    // The end of the file, another record, or the rest of it behind the cut.
+    // Behind the cut is the end of the file, another record, or the rest of the record.
     const auto ended = read_text(before + line.substr(0, cut));
     const auto other =
         read_text(before + line.substr(0, cut) + "\n" + iteration(3, 10, 54321.5, 2));
@@ -217,7 +217,7 @@ TEST_CASE("memory does not grow with the number of steps", "[ingest][hostile]") 
   REQUIRE(ingest({small}, patterns).has_value());
   const auto before = peak_kilobytes();
   const auto found = ingest({large}, patterns);
-  // All of them would be 14 MB.
+  // Keeping all steps would take 14 MB.
   CHECK(peak_kilobytes() - before < 8192);
   REQUIRE(found->runs.size() == 1);
   CHECK(found->runs[0].measured.steps == 600'000);

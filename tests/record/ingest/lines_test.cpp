@@ -168,7 +168,7 @@ TEST_CASE("labels of ranks and dates are known by their form", "[ingest][prefix]
     CHECK(prefix.stamp == one.stamp);
     CHECK(one.line.substr(prefix.begin) == one.rest);
   }
-  // date -u -d '2024-05-01 12:00:00' +%s
+  // The expected value is that of: date -u -d '2024-05-01 12:00:00' +%s
   CHECK(seconds_of("2024-05-01 12:00:00") == 1714564800);
   CHECK(seconds_of("2024-05-01 12:00:00,250") == 1714564800.25);
   CHECK(seconds_of("05/01/2024 12:00:00") == 1714564800);

@@ -8,10 +8,10 @@
 
 namespace orch::ingest {
 
-// The patterns that orch comes with, with others before them.
+// The patterns that orch includes. Other files take precedence over them.
 Patterns shipped(const std::vector<fs::path>& others = {});
 
-// A folder that is gone at the end.
+// A temporary folder. The destructor removes it.
 class LogFolder {
  public:
   LogFolder();
@@ -25,14 +25,14 @@ class LogFolder {
   fs::path path_;
 };
 
-// The log of a folder of cases/. In its log.txt a line "@ OTHER FIRST LAST" stands for these lines
-// of another case's.
+// The log of a folder of cases/. In its log.txt, a line "@ OTHER FIRST LAST" is replaced by the
+// lines FIRST to LAST of the log of another case.
 std::string log_of_case(const fs::path& folder);
 
-// What is found in a string as a log.
+// Ingests a string as a log.
 Ingested read_text(std::string_view text);
 
-// An iteration of Megatron-LM.
+// The line of an iteration of Megatron-LM.
 std::string iteration(long step, long of, double milliseconds, double loss);
 
 }  // namespace orch::ingest

@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<std::string> kVision{"vision_config"};
 
-// Whether a word of the last line is in the object, the lines before it taken.
+// True if a word of the last line is in the object. The earlier lines are taken first.
 bool is_in(const std::vector<std::string>& lines, const std::string& word) {
   Nesting nesting;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) nesting.take(lines[i]);

@@ -16,7 +16,7 @@ TEST_CASE("a log is read as it grows, line by line", "[ingest][run_log]") {
   const auto patterns = shipped();
   const auto file = folder.path() / "stdout.log";
   RunLog log(patterns, {{"seq", "2048"}});
-  log.read(file);  // not yet there
+  log.read(file);  // the file does not exist yet
   CHECK_FALSE(log.found("run").has_value());
   const auto third = iteration(3, 10, 500, 7);
   append(file, iteration(1, 10, 4000, 9) + iteration(2, 10, 500, 8) + third.substr(0, 40));

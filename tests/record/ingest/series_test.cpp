@@ -26,7 +26,7 @@ TEST_CASE("the slowest steps are kept, whatever is thinned", "[ingest][series]")
   LoggedStepTimes times;
   for (std::int64_t i = 1; i <= 500'000; ++i)
     times.add({i, i % 10'007 == 0 ? 100.0 + static_cast<double>(i) / 1e6 : 1.0, false});
-  // 49 multiples of 10,007: the last twenty are the slowest.
+  // The steps have 49 multiples of 10,007. The last twenty of them are the slowest.
   REQUIRE(times.slowest().size() == kMostSlow);
   for (const auto& slow : times.slowest()) {
     CHECK(slow.step % 10'007 == 0);

@@ -4,7 +4,7 @@
 namespace orch::ingest {
 
 TEST_CASE("coarse moments are joined until they are exact to two per cent", "[ingest][stopwatch]") {
-  // Steps of 0.7 s by a clock of whole seconds.
+  // Steps take 0.7 s, and the clock shows whole seconds.
   LogStopwatch watch;
   for (int step = 1; step <= 1000; ++step) watch.tell(step, std::floor(1000 + 0.7 * step), 1);
   const auto times = watch.times();

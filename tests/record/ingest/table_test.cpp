@@ -8,7 +8,7 @@
 namespace orch::ingest {
 namespace {
 
-// As a log becomes a table, and the table records.
+// Writes the record of a log as a table and reads it back.
 record::Record through_a_table(const std::string& log) {
   const auto found = read_text(log);
   REQUIRE(found.runs.size() == 1);
