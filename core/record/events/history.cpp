@@ -123,10 +123,12 @@ class HistoryReader {
       out_.origin.end = *time;
     }
     const bool by_supervisor = event->name == "gpus" || event->name == "machine";
-    if (!by_supervisor)
-      trainer_time_.reset(), last_time_ = told(event->time);
-    else if (!trainer_time_)
+    if (!by_supervisor) {
+      trainer_time_.reset();
+      last_time_ = told(event->time);
+    } else if (!trainer_time_) {
       trainer_time_ = last_time_;
+    }
     if (event->name == "start") return begin(line);
     if (event->name == "machine") {
       others_share_ = event->others_share;

@@ -93,6 +93,23 @@ TEST_CASE("GPUs are asked less often the longer a run takes", "[launch][local]")
   CHECK(lines < 1250);
 }
 
+TEST_CASE("a driver that hangs is asked again only after a pause", "[launch][local]") {
+  FakeShell shell;
+  FakeClock clock;
+  shell.always("nvidia-smi", {0, "0, 210, 70\n", ""});
+  MachineLoad load(shell, clock, "0");
+  shell.during = [&](const Command&) { clock.time += 17; };
+  const double begin = clock.time;
+  const auto before = shell.commands.size();
+  while (clock.time < begin + 3600) {
+    clock.time += 0.1;
+    load.look();
+  }
+  // Each look takes 17 s, and is followed by six times as long without one.
+  const auto looks = static_cast<double>(shell.commands.size() - before);
+  CHECK(looks == Catch::Approx(3600 / (17 * 7.0)).margin(2));
+}
+
 TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {
   FakeShell shell;  // without nvidia-smi
   FakeClock clock;

@@ -22,7 +22,7 @@ constexpr double kMostLooks = 200;     // per doubling of the time, roughly: hun
 constexpr double kLeastSeconds = 0.2;  // in less time the ticks of /proc/stat are too coarse
 constexpr double kAnswerSeconds = 5;   // time limit for nvidia-smi
 constexpr double kMoment = 0.7;        // between two looks at GPUs that seem to be in use
-constexpr double kWaitsAfter = 60;     // times as long as a look took, until the next one
+constexpr double kWaitsAfter = 6;      // times as long as a look took, until the next one
 constexpr int kAgain = 3;              // number of repeated looks
 
 double seconds(const timeval& time) {
