@@ -46,7 +46,9 @@ local lines = {
   { name = "end", has = "train_runtime", finished = true, match = [=[['"]train_runtime['"]: ['"]?(?<train_runtime>[-\d.e+]+)]=]
     .. [=[(?:[^{}]*['"]train_samples_per_second['"]: ['"]?(?<train_samples_per_second>[-\d.e+]+))?]=]
     .. [=[(?:[^{}]*['"]train_steps_per_second['"]: ['"]?(?<train_steps_per_second>[-\d.e+]+))?]=]
-    .. [=[(?:[^{}]*['"]train_loss['"]: ['"]?(?<train_loss>[-+\w.]+))?]=] },
+    .. [=[(?:[^{}]*['"]train_tokens_per_second['"]: ['"]?(?<train_tokens_per_second>[-\d.e+]+))?]=]
+    .. [=[(?:[^{}]*['"]train_loss['"]: ['"]?(?<train_loss>[-+\w.]+))?]=]
+    .. [=[(?:[^{}]*['"]epoch['"]: ['"]?(?<train_epoch>[\d.e+-]+))?]=] },
   { name = "metrics", has = "***** train metrics *****", finished = true },
   { name = "metrics: samples", has = "train_samples_per_second ",
     match = [[train_samples_per_second += +(?<train_samples_per_second>[\d.]+)]] },
@@ -57,7 +59,9 @@ local lines = {
   { name = "saved", has = "Saving model checkpoint to ", match = [[checkpoint-(?<saved_step>\d+)]] },
   { name = "resumed", has = "Continuing training from global step",
     match = [[Continuing training from global step (?<resume_step>\d+)]] },
-  { name = "FSDP", has = "FullyShardedDataParallel", set = { fsdp = true } },
+  -- A printed module, or a sentence; not the import or the traceback of a program that may not use it.
+  { name = "FSDP", has = "FullyShardedDataParallel", set = { fsdp = true }, without = { "import ", ".py", "isinstance" },
+    match = [=[(?:^|[:=] ?)FullyShardedDataParallel\(|\b(?:[Uu]s(?:e|ing)|with|[Ww]rapp\w+) FullyShardedDataParallel]=] },
   { name = "FSDP of the arguments", has = "fsdp", weight = 2, set = { fsdp = true },
     match = [=[\bfsdp['"]?(?:=|: ?| )\[?(?:<FSDPOption\.|['"]?)(?:FULL|SHARD|HYBRID|full_|shard_|hybrid_)]=] },
   { name = "FSDP of accelerate", has = "Distributed environment: ", weight = 2, set = { fsdp = true },

@@ -48,6 +48,10 @@ void fill_rates(const LoggedRun& run, record::Record& record);
 void fill_hours(const LoggedRun& run, record::Record& record);
 void fill_end(const LoggedRun& run, record::Record& record);
 
+// The last step of a Trainer that stopped before its planned steps, from the epoch that it reached.
+// Its own rates count the planned steps.
+std::optional<std::int64_t> early_stop(const LoggedRun& run, const record::Record& record);
+
 // A total that is printed at the end of the training, such as train_runtime.
 std::optional<double> total(const LoggedRun& run, IngestTarget target);
 // The progress bar of the training: the one with as many steps as were planned or, if that number

@@ -137,9 +137,10 @@ void fill_losses(const LoggedRun& run, Record& record) {
     out.last_loss = total(run, IngestTarget::train_loss);
 }
 
-// The steps of a Trainer that prints only totals: the planned steps, otherwise the number of
-// samples divided by the batch.
+// The steps of a Trainer that prints only totals: the planned steps unless it stopped before,
+// otherwise the number of samples divided by the batch.
 std::int64_t steps_of_totals(const LoggedRun& run, const Record& record) {
+  if (const auto last = early_stop(run, record)) return *last;
   if (record.measured.steps_planned > 0) return record.measured.steps_planned;
   const auto batch = record.field_number("global_batch");
   const auto seconds = total(run, IngestTarget::train_runtime);
@@ -174,6 +175,20 @@ void fill_steps(const LoggedRun& run, Record& record) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> early_stop(const LoggedRun& run, const Record& record) {
+  constexpr double kWhole = 0.98;  // epochs are rounded, and the last batch of one is smaller
+  const auto epoch = total(run, IngestTarget::train_epoch);
+  const auto examples = run.settings.number(IngestTarget::examples);
+  const auto batch = record.field_number("global_batch");
+  const auto epochs = run.settings.number(IngestTarget::epochs);
+  const auto planned = static_cast<double>(record.measured.steps_planned);
+  if (!epoch || !epochs || !examples || !batch || planned <= 0) return std::nullopt;
+  if (planned > *epochs * std::ceil(*examples / *batch)) return std::nullopt;  // inconsistent
+  const double steps = std::round(*epoch * *examples / *batch);
+  if (!(steps >= 1) || steps > kWhole * planned) return std::nullopt;
+  return static_cast<std::int64_t>(steps);
+}
 
 void fill_measurement(const LoggedRun& run, const TimerGroups& timers, Record& record) {
   auto& out = record.measured;

@@ -141,6 +141,9 @@ void fill_rates(const LoggedRun& run, Record& record) {
     rate = all.median(counts);
   else if (!of_gpu.empty() && gpus)
     rate = of_gpu.median(counts) * *gpus;
+  else if (const auto of_device = total(run, IngestTarget::train_tokens_per_second);
+           of_device && gpus)
+    rate = *of_device * *gpus;
   if (rate > 0 && std::isfinite(rate)) out.tokens_per_second = rate;
   if (batch && out.step_seconds && out.step_seconds->value > 0)
     out.samples_per_second = *batch / out.step_seconds->value;

@@ -114,11 +114,12 @@ std::string average_words(const Measurement& out) {
 
 // Divides the duration of the training by its steps. A rate of samples is less exact, because the
 // last batch of an epoch may be smaller.
-bool from_runtime(const LoggedRun& run, Measurement& out) {
+bool from_runtime(const LoggedRun& run, Record& record) {
+  auto& out = record.measured;
   const auto seconds = total(run, IngestTarget::train_runtime);
   const auto* bar = training_bar(run);
   const auto said = out.steps_planned > 0 || run.last_step >= 0 ? out.steps_planned : out.steps;
-  const auto last = bar ? bar->last : said;
+  const auto last = bar ? bar->last : early_stop(run, record).value_or(said);
   const auto steps = last - std::max<std::int64_t>(0, run.resumed_after);
   if (!seconds || !(*seconds > 0) || steps <= 0) return false;
   out.step_seconds = statistics::Interval{*seconds / static_cast<double>(steps), {}, {}, 1};
@@ -217,7 +218,7 @@ std::vector<std::int64_t> fill_time(const LoggedRun& run, Record& record) {
   // With the dates of many lines, evaluations and checkpoints can be left out. The duration of the
   // run includes them.
   const bool has_dates = run.watch.times().steps().size() >= kEnough && why_durations(run).empty();
-  if (!has_dates && (from_runtime(run, out) || from_rate(run, record))) return {};
+  if (!has_dates && (from_runtime(run, record) || from_rate(run, record))) return {};
   const double lines = lines_of_step(run, record);
   if (const auto why = why_durations(run); !why.empty()) {
     out.step_seconds_from =

@@ -292,7 +292,8 @@ void note_settings(const Rule& rule, const TargetValues& values, LoggedRun& run)
 
 void note_totals(const TargetValues& values, LoggedRun& run) {
   for (const auto target : {IngestTarget::train_runtime, IngestTarget::train_samples_per_second,
-                            IngestTarget::train_steps_per_second, IngestTarget::train_loss})
+                            IngestTarget::train_steps_per_second, IngestTarget::train_loss,
+                            IngestTarget::train_epoch, IngestTarget::train_tokens_per_second})
     if (values.has(target) && std::isfinite(values.number(target)))
       run.totals.emplace(target, values.number(target));
   if (!std::isfinite(values.number_or(IngestTarget::train_loss, 0))) run.mean_is_nan = true;

@@ -41,6 +41,7 @@ namespace orch::ingest {
   X(bar_step) X(bar_total) X(bar_elapsed) X(bar_seconds) X(bar_rate)                              \
   /* of the end */                                                                                \
   X(train_runtime) X(train_samples_per_second) X(train_steps_per_second) X(train_loss)            \
+  X(train_epoch) X(train_tokens_per_second)                                                       \
   X(tflops_profiler) X(resume_step) X(saved_step) X(time)
 // clang-format on
 
