@@ -8,6 +8,7 @@
 #include "core/app/app.h"
 #include "core/app/console.h"
 #include "core/price/search/search.h"
+#include "core/price/tune/replay.h"
 #include "core/run/follow/options.h"
 #include "core/show/answer.h"
 #include "core/show/tables/report.h"
@@ -92,6 +93,8 @@ struct ValidateArguments {
   std::string table;  // only rows whose "source/table" matches this expression
   std::string by;     // source, table or size; "": sources, tables and rows
   std::optional<double> tolerance;
+  bool tune = false;  // replay orch tune among the rows instead
+  tune::TuneLimits limits;
 };
 
 struct CalibrateArguments {

@@ -29,7 +29,10 @@ std::string name_of(const std::string& word) {
 std::string title_of(const Gatherer& gatherer, const std::vector<std::string>& words) {
   if (words.size() == 1 && gatherer.experiments().size() == 1)
     return gatherer.experiments().front().experiment.name;
-  return join(mapped(words, [](const auto& word) { return name_of(word); }), ", ");
+  constexpr std::size_t kNamed = 3;  // more are counted: a title is one line
+  const auto names = mapped(words, [](const auto& word) { return name_of(word); });
+  if (names.size() <= kNamed) return join(names, ", ");
+  return fmt::format("{} and {} more", names.front(), names.size() - 1);
 }
 
 void add_outcome(const PlannedExperiment& outcome, page::Page& page) {

@@ -6,6 +6,7 @@
 #include "core/app/calibrate.h"
 #include "core/app/commands.h"
 #include "core/app/rows.h"
+#include "core/app/tune_replay.h"
 #include "core/base/regex.h"
 #include "core/base/text.h"
 #include "core/price/estimate/without.h"
@@ -105,6 +106,10 @@ Ending validate_command(App& app, const ValidateArguments& arguments, Console& c
   if (!without) return {without.error(), Exit::usage};
   const auto judged = judge(app, *rows, arguments.calibrate, *without);
   if (!judged) return {judged.error(), interrupted() ? Exit::interrupted : Exit::error};
+  if (arguments.tune) {
+    arguments.common.give(replays_answer(*judged, arguments.limits), console);
+    return Exit::ok;
+  }
   const tables::Validation validation(*judged, rows->samples, rows->unexplained,
                                       calibrated(arguments), detail_of(arguments.by));
   give(validation, arguments, console);

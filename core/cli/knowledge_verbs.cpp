@@ -50,6 +50,8 @@ void declare_validate(CLI::App& verb, app::ValidateArguments& to) {
   verb.add_option("--tolerance", to.tolerance,
                   "Exit with code 7 if a mean error is larger than this, in percent")
       ->check(positive_number());
+  verb.add_flag("--tune", to.tune,
+                "Instead of errors: the measurements that orch tune would need among the rows");
 }
 
 void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {

@@ -18,6 +18,16 @@ constexpr double kFitted = 0.3;
 
 }  // namespace
 
+TimingErrors errors_of(const Timing& timing) {
+  constexpr double kDeviations = 1.645;  // in half of a 90 % range
+  const double all = timing.spread / kDeviations;
+  if (timing.machine == nullptr || timing.stack == 0) return {0, 0, all};
+  const double between = kLeftBetweenStacks * all;
+  const double own = kLeftInOneStack * std::min(timing.spread, kFitted) / kDeviations;
+  return {std::sqrt(std::max(0.0, all * all - between * between)),
+          std::sqrt(std::max(0.0, between * between - own * own)), own};
+}
+
 Timing timing_of(const Estimate& estimate, const Partition* machine) {
   Timing out;
   out.days = estimate.days_to_train;

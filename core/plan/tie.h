@@ -23,6 +23,13 @@ inline Timing timing_of(const Planned& planned) {
   return timing_of(planned.estimate, planned.run.partition);
 }
 
+// Standard deviations of the parts of a time's error (of its logarithm): common to everything on the
+// machine, to everything in one stack there, and its own.
+struct TimingErrors {
+  double machine = 0, stack = 0, own = 0;
+};
+TimingErrors errors_of(const Timing& timing);
+
 // The ratio of two times, with its 90 % range.
 struct TimesAsLong {
   double value = 1, low = 1, high = 1;

@@ -68,14 +68,10 @@ struct LayoutChoice {
   std::vector<double> measured;  // seconds per FLOP
 };
 
-double flops(const plan::Run& run) {
-  return plan::megatron_flops(run.model, static_cast<double>(run.batch.global_batch), false);
-}
-
 double regret_of(const JudgedRows& rows) {
   std::map<double, LayoutChoice> choices;
   for (const auto* row : rows) {
-    const double work = flops(row->sample->run);
+    const double work = work_of(*row);
     auto& choice = choices[row->prediction.step_seconds / work];
     choice.predicted = row->prediction.step_seconds / work;
     choice.fits = row->prediction.fit != plan::MemoryFit::oom;
@@ -101,27 +97,6 @@ std::vector<JudgedRows> cut_by(JudgedRows rows, Value value, double share) {
     if (sets.empty() || value(row) > (1 + share) * value(sets.back().front())) sets.emplace_back();
     sets.back().push_back(row);
   }
-  return sets;
-}
-
-// Sets of rows that are alternatives to each other; single rows are left out. A batch that is not
-// divisible by the ranks is a few samples smaller than stated.
-std::vector<JudgedRows> comparable(const JudgedRows& rows) {
-  JudgedRows timed;
-  for (const auto* row : rows)
-    if (row->has_time()) timed.push_back(row);
-  const auto gpus = [](const JudgedSample* row) {
-    return static_cast<double>(row->sample->run.gpus);
-  };
-  const auto batch = [](const JudgedSample* row) {
-    return static_cast<double>(row->sample->run.batch.global_batch);
-  };
-  const auto size = [](const JudgedSample* row) { return row->sample->run.model.params(); };
-  std::vector<JudgedRows> sets;
-  for (const auto& same_gpus : cut_by(timed, gpus, 0))
-    for (const auto& same_batch : cut_by(same_gpus, batch, 0.01))
-      for (auto& set : cut_by(same_batch, size, 0.15))
-        if (set.size() > 1) sets.push_back(std::move(set));
   return sets;
 }
 
@@ -202,6 +177,31 @@ std::optional<double> spearman(const std::vector<double>& a, const std::vector<d
   }
   if (xx == 0 || yy == 0) return std::nullopt;
   return xy / std::sqrt(xx * yy);
+}
+
+double work_of(const JudgedSample& row) {
+  const auto& run = row.sample->run;
+  return plan::megatron_flops(run.model, static_cast<double>(run.batch.global_batch), false);
+}
+
+// A batch that is not divisible by the ranks is a few samples smaller than stated.
+std::vector<JudgedRows> comparable(const JudgedRows& rows) {
+  JudgedRows timed;
+  for (const auto* row : rows)
+    if (row->has_time()) timed.push_back(row);
+  const auto gpus = [](const JudgedSample* row) {
+    return static_cast<double>(row->sample->run.gpus);
+  };
+  const auto batch = [](const JudgedSample* row) {
+    return static_cast<double>(row->sample->run.batch.global_batch);
+  };
+  const auto size = [](const JudgedSample* row) { return row->sample->run.model.params(); };
+  std::vector<JudgedRows> sets;
+  for (const auto& same_gpus : cut_by(timed, gpus, 0))
+    for (const auto& same_batch : cut_by(same_gpus, batch, 0.01))
+      for (auto& set : cut_by(same_batch, size, 0.15))
+        if (set.size() > 1) sets.push_back(std::move(set));
+  return sets;
 }
 
 std::optional<double> regret(const JudgedRows& rows) {

@@ -99,6 +99,12 @@ std::optional<double> spearman(const std::vector<double>& a, const std::vector<d
 // only if all are. The regret of a table is the mean over its sets of choices.
 std::optional<double> regret(const std::vector<const JudgedSample*>& rows);
 
+// Sets of rows with a step time that are alternatives to each other, as above; single rows are left
+// out. Work: the FLOPs of a row's step.
+std::vector<std::vector<const JudgedSample*>> comparable(
+    const std::vector<const JudgedSample*>& rows);
+double work_of(const JudgedSample& row);
+
 // The name under which the table of a sample is shown: with its source if two sources have a table
 // of that name.
 std::map<std::pair<std::string, std::string>, std::string> table_names(
