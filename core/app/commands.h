@@ -201,6 +201,14 @@ struct RunArguments {
   bool no_calibrate = false;  // use the cluster `local` unmeasured
 };
 
+struct TuneArguments {
+  RunArguments run;
+  tune::TuneLimits limits;
+  std::int64_t steps = 20;  // of a measurement
+  double gpu_hours = 0;     // of all measurements; 0: no limit
+  bool write = false;       // fit the machine's constants to the measurements
+};
+
 struct LogsArguments {
   std::string run;
   std::string runs = "runs";
@@ -239,6 +247,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
 Ending check_command(App& app, const RecordArguments& arguments, Console& console);
 Ending report_command(App& app, const ReportArguments& arguments, Console& console);
 Ending run_command(App& app, const RunArguments& arguments, Console& console);
+Ending tune_command(App& app, const TuneArguments& arguments, Console& console);
 Ending status_command(const FollowArguments& arguments, Console& console);
 Ending watch_command(const FollowArguments& arguments, Console& console);
 Ending cancel_command(const FollowArguments& arguments, Console& console);

@@ -36,11 +36,6 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
   return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
 }
 
-// A warning only: another program may train it.
-bool is_untrained(const plan::Run& run) {
-  return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
-}
-
 // Selects the runs worth running: those that fit and are individually within the budget's limits; a
 // given number per question. Runs that none of our trainers can train are put aside.
 ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments,
@@ -283,6 +278,10 @@ Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const LaunchOrd
 }
 
 }  // namespace
+
+bool is_untrained(const plan::Run& run) {
+  return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
+}
 
 std::string way_to_launch(const plan::Run& run, launch::SlurmAnswer slurm) {
   const auto& launch = run.cluster->launch;

@@ -114,12 +114,13 @@ Ending show_only(const tables::RankedRuns& result, const PlanArguments& argument
   return verdict_on(result);
 }
 
-Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
-                      Console& console) {
+}  // namespace
+
+std::variant<store::WriteCounts, Ending> write_folders(App& app, AppSession& session,
+                                                       const PlannedExperiment& planned,
+                                                       const RunArguments& arguments,
+                                                       Console& console) {
   const auto& asked = arguments.plan;
-  const auto result = seen_around(app, planned, asked);
-  if (planned.runs.empty()) return show_only(result, asked, console);
-  AppSession session(console);
   store::RunStore store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   constexpr std::size_t kMany = 2000;  // folders written at once
@@ -134,16 +135,28 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
       },
       interrupted);
   console.progress("");
-  if (!written) return written.error();
-  if (written->interrupted) {
-    console.note("interrupted: the folders written so far are whole; run it again for the rest\n");
-    return Exit::interrupted;
-  }
+  if (!written) return Ending(written.error());
+  if (!written->interrupted) return *written;
+  console.note("interrupted: the folders written so far are whole; run it again for the rest\n");
+  return Ending(Exit::interrupted);
+}
+
+namespace {
+
+Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
+                      Console& console) {
+  const auto& asked = arguments.plan;
+  const auto result = seen_around(app, planned, asked);
+  if (planned.runs.empty()) return show_only(result, asked, console);
+  AppSession session(console);
+  const auto folders = write_folders(app, session, planned, arguments, console);
+  if (const auto* ended = std::get_if<Ending>(&folders)) return *ended;
+  const auto& written = std::get<store::WriteCounts>(folders);
   const bool json = asked.common.format == "json";
   auto answer = tables::plan_answer(result, asked.top);
   if (!json) asked.common.give(answer, console);
   const auto place = fs::path(asked.options.runs) / planned.experiment.name;
-  asked.common.tell("\n" + written_text(*written, place), console);
+  asked.common.tell("\n" + written_text(written, place), console);
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
   if (json) {

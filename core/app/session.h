@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/app/commands.h"
@@ -15,6 +16,7 @@
 #include "core/run/launch/process_shell.h"
 #include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_executor.h"
+#include "core/run/store/store.h"
 #include "core/show/tables/status.h"
 
 namespace orch::app {
@@ -67,6 +69,15 @@ bool tell_troubles(follow::Campaign& campaign, Console& console);
 
 // "slurm" or "local": the cluster's setting, where auto depends on this machine.
 std::string way_to_launch(const plan::Run& run, launch::SlurmAnswer slurm);
+
+// A warning only: another program may train it.
+bool is_untrained(const plan::Run& run);
+
+// Writes the folders of a plan's runs; says how many, or how the verb ends.
+std::variant<store::WriteCounts, Ending> write_folders(App& app, AppSession& session,
+                                                       const PlannedExperiment& planned,
+                                                       const RunArguments& arguments,
+                                                       Console& console);
 
 // Submits the runs of a plan whose folders are written, and follows them: checks them against the
 // cluster and the budget, asks, submits. Prints the reason if it stops before that. After a

@@ -112,4 +112,26 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
   add_following(verb, to.options);
 }
 
+void declare_tune(CLI::App& verb, app::TuneArguments& to) {
+  declare_plan(verb, to.run.plan);
+  add_runs(verb, to.run.plan.options.runs);
+  verb.add_option_function<double>(
+          "--regret", [&to](double percent) { to.limits.regret = percent / 100; },
+          "Stop when no run is expected to be faster than the best by more than this (default: 2)")
+      ->type_name("PERCENT")
+      ->check(positive_number());
+  add_count(verb, "--measure", to.limits.measured,
+            "Largest number of runs to measure, of each size, sequence length and machine", 1, 1e4);
+  verb.add_option("--gpu-hours", to.gpu_hours, "GPU-hours that the measurements may take")
+      ->check(positive_number());
+  add_count(verb, "--steps", to.steps, "Steps of a measurement", 2, 1e6);
+  verb.add_flag("-y,--yes", to.run.yes, "Submit without asking");
+  verb.add_flag("--oom", to.run.oom, "Try also runs that are estimated not to fit the memory");
+  verb.add_flag("--write", to.write, "Fit the machine's constants to the measurements, and keep them");
+  verb.add_flag("--no-calibrate", to.run.no_calibrate,
+                "Do not measure this machine before its first run");
+  add_trust(verb, to.run.options);
+  add_following(verb, to.run.options);
+}
+
 }  // namespace orch::cli

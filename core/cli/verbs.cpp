@@ -31,6 +31,17 @@ Examples:
   orch run experiments/bloom7b_days.lua --format md > table.md
   orch run experiments/200b.lua --where 'tensor_parallel == 8 and fit == "fits"' --dry-run)",
            declare_run, app::run_command),
+      verb("tune", kRuns, "Measure the most promising runs, until the best is known", R"(
+Each measurement is a short job of one run of the experiment. It corrects the estimates of all others, more
+so of layouts that are alike; the next is the run that is most likely to be faster than the best so far.
+It ends when no run is expected to be faster by more than --regret. The runs are those of the experiment
+NAME-tune: called again, tune continues with what is measured.
+
+Examples:
+  orch tune experiments/strategies.lua
+  orch tune experiments/200b.lua --where 'tensor_parallel <= 8' --gpu-hours 500 -y
+  orch search experiments/200b.lua --write best.lua && orch tune best.lua --measure 12 --write)",
+           declare_tune, app::tune_command),
       verb("status", kRuns, "State of runs: reason, speed, estimate", R"(
 Examples:
   orch status
@@ -229,6 +240,7 @@ Examples:
   orch validate --format svg > predicted.svg
   orch validate mine.csv --format json | jq '.scores[].mape'
   orch validate --calibrate loto --without 'LM head' --without bubble
+  orch validate --calibrate loso --tune
   orch validate mine.csv --by source --tolerance 5
   orch validate mine.csv --by size --table 'nanotron.*tp<=8$'
 

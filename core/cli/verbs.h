@@ -49,6 +49,7 @@ Verb verb(std::string name, std::string group, std::string help, std::string exa
 }
 
 void declare_run(CLI::App& verb, app::RunArguments& to);
+void declare_tune(CLI::App& verb, app::TuneArguments& to);
 void declare_status(CLI::App& verb, app::FollowArguments& to);
 void declare_watch(CLI::App& verb, app::FollowArguments& to);
 void declare_logs(CLI::App& verb, app::LogsArguments& to);

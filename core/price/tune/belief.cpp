@@ -33,8 +33,9 @@ double distance_squared(const Vector& a, const Vector& b) {
 
 // The covariance of the errors of two estimates; own errors are `scale` times as large as expected.
 double covariance(const Candidate& a, const Candidate& b, bool same, double scale) {
+  if (a.timing.machine != b.timing.machine) return 0;
   const auto ea = plan::errors_of(a.timing), eb = plan::errors_of(b.timing);
-  double out = a.timing.machine == b.timing.machine ? ea.machine * eb.machine : 0;
+  double out = ea.machine * eb.machine;
   if (a.timing.stack == b.timing.stack) out += ea.stack * eb.stack;
   const double alike = std::exp(-distance_squared(a.place, b.place) / 2);
   return out + scale * scale * ea.own * eb.own * ((1 - kAlone) * alike + (same ? kAlone : 0));

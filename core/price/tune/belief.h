@@ -41,7 +41,7 @@ Belief believe(const std::vector<Candidate>& candidates, const std::vector<Measu
 
 // When to stop measuring.
 struct TuneLimits {
-  double regret = 0.02;      // expected, as a share of the time
+  double regret = 0.02;  // expected, as a share of the time
   std::size_t measured = 8;  // number of runs
 };
 
