@@ -88,10 +88,25 @@ std::optional<StateVerdict> hang(const Evidence& evidence) {
       fmt::format("no first step after {}", format_seconds(evidence.job->elapsed_seconds))};
 }
 
+// "rank 3 on n2 computes 1.21 times as long as others, since step 100".
+std::string slow_ranks(const Measurement& measured) {
+  if (measured.odd_nodes.empty()) return "";
+  const auto slowest = std::max_element(
+      measured.odd_nodes.begin(), measured.odd_nodes.end(), [](const auto& a, const auto& b) {
+        return a.value / a.typical < b.value / b.typical;
+      });
+  auto out = fmt::format("slow: {}, {:.2f} times the others' {}", slowest->name,
+                         slowest->value / slowest->typical, slowest->what);
+  if (const auto more = measured.odd_nodes.size() - 1; more > 0)
+    out += fmt::format("; {} more", more);
+  return out;
+}
+
 StateVerdict running(const Evidence& evidence) {
   if (evidence.job && evidence.job->state == "SUSPENDED")
     return {RunState::running, Failure::none, "suspended"};
-  return hang(evidence).value_or(StateVerdict{RunState::running, Failure::none, ""});
+  const auto slow = evidence.progress ? slow_ranks(evidence.progress->measured) : "";
+  return hang(evidence).value_or(StateVerdict{RunState::running, Failure::none, slow});
 }
 
 // The meaning of the scheduler's final state by itself.

@@ -218,6 +218,19 @@ TEST_CASE("a submission that was refused says what the scheduler said") {
   CHECK(refused.verdict().reason == "Invalid account");
 }
 
+TEST_CASE("the slowest rank of a running run is named") {
+  VerdictCase slow;
+  slow.slurm_says("RUNNING").script_says("running").evidence.progress = TrainingProgress{};
+  auto& measured = slow.evidence.progress->measured;
+  measured.steps = 7;
+  measured.odd_nodes = {{"rank 3 on n2", 0.6, 0.5, "seconds of computing per step since step 2"},
+                        {"rank 5 on n3", 0.8, 0.5, "seconds of computing per step since step 4"}};
+  CHECK(slow.verdict().state == RunState::running);
+  CHECK(slow.verdict().reason ==
+        "slow: rank 5 on n3, 1.60 times the others' seconds of computing per step since step 4; "
+        "1 more");
+}
+
 TEST_CASE("no progress for many steps' time is a hang, a slow step is not") {
   VerdictCase slow;
   slow.slurm_says("RUNNING").script_says("running").evidence.progress = TrainingProgress{};

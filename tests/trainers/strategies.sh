@@ -54,6 +54,20 @@ for record in records:
     assert record["state"] == "finished" and record["measured"]["steps"] == 8, record["id"]
 PY
 
+# A rank that computes twice as long is named while the run goes on, and in its record.
+export ORCH_TEST_SLOW_RANK=2:2
+orch run "$ORCH_HOME/experiments/strategies.lua" --runs runs --set name=slow --set steps=2000 --where 'strategy == "ddp" and compression == "none"' -y --detach
+exits 0 'a slow rank'
+unset ORCH_TEST_SLOW_RANK
+for _ in {1..120}; do
+  orch status slow --runs runs
+  if [[ $out == *'slow: rank 2 on '* ]]; then break; fi
+  sleep 0.5
+done
+has "$out" "slow: rank 2 on $(hostname)" 'status names the slow rank'
+orch cancel slow -y --runs runs
+orch watch slow --runs runs --look-only
+
 # One rank of each stage alone, on this machine or prepared as a script for another one.
 for program in bash dirname mkdir realpath rm tail; do
   ln -s "$(command -v $program)" "$work/no_programs/"

@@ -3,9 +3,13 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <torch/version.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -15,6 +19,7 @@
 #include "backends/runtime/loop/checkpointer.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/resume.h"
+#include "backends/runtime/loop/slow_ranks.h"
 #include "backends/runtime/loop/tensorboard.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
@@ -28,6 +33,19 @@ namespace {
 // On CUDA these steps of an attempt are profiled, with events: they come after the first
 // allocations.
 constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
+// And later one of so many, to see ranks that become slow.
+constexpr std::int64_t kProfiledEvery = 20;
+
+constexpr std::size_t kLongestHost = 64;
+
+// For tests: "3:1.2" makes rank 3 compute 1.2 times as long.
+double slowed_by(int rank) {
+  const char* text = std::getenv("ORCH_TEST_SLOW_RANK");
+  int which = -1;
+  double factor = 1;
+  if (text == nullptr || std::sscanf(text, "%d:%lf", &which, &factor) != 2) return 0;
+  return which == rank ? factor - 1 : 0;
+}
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
@@ -58,8 +76,11 @@ class Loop {
   bool step();
   struct Shared {
     double peak = 0, communicated = 0, idle = 0;  // idle: share of the step
+    std::vector<double> busy = {};                // seconds of each rank's last measured step
   };
   Shared share();
+  void share_hosts();
+  void tell_slow_ranks(const std::vector<double>& busy);
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
   void wait_for_device() const;
   void evaluate();
@@ -89,6 +110,10 @@ class Loop {
   std::int64_t skipped_ = 0;                             // since the last log line
   std::uint64_t own_bytes_ = 0;                          // passed to collectives outside of steps
   std::optional<double> idle_share_;                     // of the last measured step
+  std::optional<double> busy_;                           // of the last step, if it was measured
+  std::optional<SlowRanks> slow_ranks_;                  // on rank 0, if there are others
+  std::vector<std::string> hosts_;                       // of all ranks, on rank 0
+  double slowed_ = slowed_by(world_.rank()), slowed_seconds_ = 0;  // for tests
   std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of other work
   double measured_seconds_ = 0;                          // total of the profiled steps
   std::int64_t measured_steps_ = 0;
@@ -176,13 +201,21 @@ bool Loop::phase_ends() const {
 // step returns counts for the next one.
 bool Loop::step() {
   const auto number = step_ + 1, of_attempt = number - begun_at_;
-  const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
+  const bool profiled = (of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled) ||
+                        of_attempt % kProfiledEvery == 0;
   world_.recorder().step(number);
   const StepBatch batch{number, consumed_, config_.batch_at(consumed_),
                         learning_rate_at(config_.training, steps_, number), stop_was_asked()};
   profile_.begin_step(profiled);
   const auto result = engine_->step(batch, *train_data_);
+  if (slowed_ > 0) {
+    const Profile::Scope scope(&profile_, "slowed");
+    std::this_thread::sleep_for(std::chrono::duration<double>(slowed_seconds_));
+  }
   profile_.end_step();
+  busy_ = profile_.last_busy_seconds();
+  if (slowed_ > 0 && busy_)
+    slowed_seconds_ = slowed_ * (*busy_ - profile_.last_seconds("slowed").value_or(0));
   step_ = number;
   consumed_ += batch.global_batch;
   skipped_ += result.skipped ? 1 : 0;
@@ -202,25 +235,62 @@ bool Loop::step() {
 // counted.
 Loop::Shared Loop::share() {
   const auto before = world_.bytes();
-  if (world_.size() == 1)  // avoids waiting for the device
-    return {static_cast<double>(peak_memory_bytes(world_.device())),
-            static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
+  const std::array<double, 4> own{static_cast<double>(peak_memory_bytes(world_.device())),
+                                  static_cast<double>(before - own_bytes_),
+                                  idle_share_.value_or(0), busy_.value_or(0)};
+  if (world_.size() == 1) return {own[0], own[1], own[2]};  // avoids waiting for the device
   const auto like = at::TensorOptions().dtype(at::kDouble);
-  const auto mine = at::tensor({static_cast<double>(peak_memory_bytes(world_.device())),
-                                static_cast<double>(before - own_bytes_), idle_share_.value_or(0)},
-                               like)
-                        .to(world_.device());
-  const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
+  const auto mine = at::tensor(at::ArrayRef<double>(own), like).to(world_.device());
+  const auto all = at::empty({world_.size(), 4}, like.device(world_.device()));
   world_.world().all_gather(all.view({-1}), mine).wait();
   own_bytes_ += world_.bytes() - before;
   if (!is_first()) return {};
   const auto host = all.to(at::kCPU);
   const auto most = std::get<0>(host.max(0));
-  return {most[0].item<double>(), most[1].item<double>(), host.select(1, 2).mean().item<double>()};
+  const auto busy = host.select(1, 3).contiguous();
+  return {most[0].item<double>(), most[1].item<double>(), host.select(1, 2).mean().item<double>(),
+          {busy.data_ptr<double>(), busy.data_ptr<double>() + busy.numel()}};
+}
+
+// Ranks of one pipeline stage have the same work.
+void Loop::share_hosts() {
+  if (world_.size() == 1 || world_.is_alone()) return;
+  const auto before = world_.bytes();
+  std::array<char, kLongestHost> name{};
+  gethostname(name.data(), name.size() - 1);
+  const auto mine = at::from_blob(name.data(), {kLongestHost}, at::kByte).to(world_.device());
+  const auto all = at::empty({world_.size(), static_cast<std::int64_t>(kLongestHost)},
+                             mine.options());
+  world_.world().all_gather(all.view({-1}), mine).wait();
+  own_bytes_ += world_.bytes() - before;
+  if (!is_first()) return;
+  const auto host = all.to(at::kCPU);
+  const auto* text = reinterpret_cast<const char*>(host.data_ptr<std::uint8_t>());
+  std::vector<std::int64_t> stages;
+  const auto& layout = config_.layout;
+  const auto ranks_of_stage =
+      layout.tensor_parallel * layout.context_parallel * layout.data_parallel;
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    hosts_.emplace_back(text + static_cast<std::size_t>(rank) * kLongestHost);
+    stages.push_back(rank / std::max<std::int64_t>(1, ranks_of_stage));
+  }
+  slow_ranks_.emplace(std::move(stages));
+}
+
+void Loop::tell_slow_ranks(const std::vector<double>& busy) {
+  if (!slow_ranks_ || !busy_ || busy.empty()) return;
+  for (const auto& slow : slow_ranks_->look(step_, busy))
+    events_.write("slow_rank", {{"step", step_},
+                                {"rank", slow.rank},
+                                {"host", hosts_[slow.rank]},
+                                {"busy_seconds", slow.seconds},
+                                {"typical_seconds", slow.typical},
+                                {"since", slow.since},
+                                {"over", slow.over}});
 }
 
 void Loop::tell_step(const StepBatch& batch, const StepResult& result, double seconds) {
-  const auto [peak, communicated, idle] = share();
+  const auto [peak, communicated, idle, busy] = share();
   if (!is_first()) return;
   std::optional<double> bubble;
   if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
@@ -247,6 +317,7 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
                         skipped_,
                         flops / seconds / world_.size() / 1e12};
   events_.step(event);
+  tell_slow_ranks(busy);
   fmt::print("{}\n", log_line(event));
   std::fflush(stdout);
   skipped_ = 0;
@@ -346,6 +417,7 @@ bool Loop::run() {
   resume();
   open_datasets();
   tell_start();
+  share_hosts();
   last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();

@@ -131,6 +131,19 @@ std::optional<double> Profile::last_seconds(const std::string& item) const {
   return found == impl_->last_.end() ? 0 : found->second;
 }
 
+std::optional<double> Profile::last_busy_seconds() const {
+  if (!impl_->was_measured_) return std::nullopt;
+  double busy = 0;
+  for (const auto& [item, seconds] : impl_->last_) {
+    const bool waits = item == "idle" || item.starts_with("send ") ||
+                       item.find("all-reduce") != std::string::npos ||
+                       item.find("all-gather") != std::string::npos ||
+                       item.find("reduce-scatter") != std::string::npos;
+    if (!waits) busy += seconds;
+  }
+  return busy;
+}
+
 std::map<std::string, double> Profile::seconds_per_step() const {
   auto seconds = impl_->totals_;
   for (auto& [item, sum] : seconds) sum /= static_cast<double>(impl_->steps_);

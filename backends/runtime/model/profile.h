@@ -26,6 +26,8 @@ class Profile {
   bool is_measuring() const;  // within a step
   // For the last step; nothing if it was not measured.
   std::optional<double> last_seconds(const std::string& item) const;
+  // The same for all items but those in which a rank waits for others.
+  std::optional<double> last_busy_seconds() const;
 
   // Measures until it goes out of scope. Scopes may nest: the inner time is excluded from the
   // outer's. All of them must be on one thread and within a step; item must outlive the step. Null

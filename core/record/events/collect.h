@@ -24,6 +24,9 @@ namespace orch::events {
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
 //     seconds of one step and bytes of rank 0, by the estimator's names; the last one counts
+//   {"event":"slow_rank","time":…,"step":120,"rank":3,"host":"n2","busy_seconds":0.6,
+//    "typical_seconds":0.5,"since":100,"over":false}    it computes longer than the others of its
+//     pipeline stage; told now and then while it is so, and when it is over
 //   {"event":"gpus","time":…,"use":0.98,"watts":612.4}    in a local run, by its supervisor every
 //     ten seconds, less often in a long run: the share of the last second in which a GPU was busy,
 //     and its power; means over the run's GPUs

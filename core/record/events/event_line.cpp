@@ -26,6 +26,10 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"others_share", &Event::others_share},
       {"clock_mhz", &Event::clock_mhz},
       {"use", &Event::use},
+      {"rank", &Event::rank},
+      {"busy_seconds", &Event::busy_seconds},
+      {"typical_seconds", &Event::typical_seconds},
+      {"since", &Event::since},
       {"watts", &Event::watts}};
   for (const auto& [name, member] : kNumbers)
     if (key == name) event.*member = number_from<double>(word).value_or(Event::kNone);

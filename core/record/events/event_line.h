@@ -24,6 +24,7 @@ struct Event {
   double bubble = kNone;
   double others_share = kNone, clock_mhz = kNone;
   double use = kNone, watts = kNone;  // of GPUs
+  double rank = kNone, busy_seconds = kNone, typical_seconds = kNone, since = kNone;  // a slow one
   bool first = false;                 // first step of an attempt
 };
 

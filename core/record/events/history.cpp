@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -6,6 +8,7 @@
 
 #include "core/base/json_fields.h"
 #include "core/base/plain_file.h"
+#include "core/base/text.h"
 #include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
 #include "core/record/thinned.h"
@@ -18,6 +21,7 @@ constexpr std::int64_t kMostOfEnd = 4 << 20;  // if few of the last lines are st
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400, kMostOfGpus = 400;  // points kept
+constexpr std::size_t kMostSlow = 100;  // ranks
 constexpr double kUsualLook = 10;  // seconds from one look at the GPUs to the next
 
 // The increase from one line to the next, if both have the value and it grew; else nothing.
@@ -136,6 +140,7 @@ class HistoryReader {
     }
     if (event->name == "gpus") add_gpus(*event);
     if (event->step < 0) return;
+    if (event->name == "slow_rank") return add_slow_rank(*event, line);
     if (event->name == "step") return add(*event);
     if (event->name == "evaluation") evaluation_ = event->loss;
     if (event->name == "end") out_.measured.steps = std::max(out_.measured.steps, event->step);
@@ -147,6 +152,21 @@ class HistoryReader {
   void state_machine() {
     state("others_share", told(others_share_));
     state("clock_mhz", told(clock_mhz_));
+  }
+
+  // Ranks that are slow now, or were at the end.
+  void add_slow_rank(const Event& event, std::string_view line) {
+    if (!(event.rank >= 0) || !(event.typical_seconds > 0)) return;
+    const auto json = parse_json(line);
+    const bool over = json.is_object() && json.value("over", nlohmann::json()) == true;
+    const auto host = json.is_object() ? json.value("host", nlohmann::json()) : nlohmann::json();
+    auto name = fmt::format("rank {:.0f}", event.rank);
+    if (host.is_string()) name += " on " + printable(host.get<std::string>());
+    auto& odd = out_.measured.odd_nodes;
+    std::erase_if(odd, [&](const auto& node) { return node.name == name; });
+    if (over || odd.size() >= kMostSlow) return;
+    odd.push_back({name, event.busy_seconds, event.typical_seconds,
+                   fmt::format("seconds of computing per step since step {:.0f}", event.since)});
   }
 
   // Of the step that was done last, which is the one before the line.

@@ -97,7 +97,7 @@ TEST_CASE("a family of layouts that is faster than estimated is found", "[tune]"
     candidates.push_back(candidate(estimate, is_fast ? 20 + i * 0.1 : i * 0.1, &kHere, 0.3));
     times.push_back(estimate * (is_fast ? 0.9 : 1.05));
   }
-  const auto found = replay(candidates, times, {.regret = 0.005});
+  const auto found = replay(candidates, times, {.regret = 0.002});
   CHECK(found.regret <= 0.005);
   CHECK(found.measured.size() <= 8);
   CHECK(found.needed <= 8);

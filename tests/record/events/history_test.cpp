@@ -135,5 +135,27 @@ TEST_CASE("a thinned curve keeps its extremes and its end") {
   CHECK(record::thinned(std::vector<record::LossPoint>(), &record::LossPoint::loss, 10).empty());
 }
 
+TEST_CASE("ranks that are slow at the end are named, those that recovered are not") {
+  const auto slow = [](int step, int rank, double busy, bool over) {
+    return fmt::format(
+        R"({{"event":"slow_rank","time":{},"step":{},"rank":{},"host":"n{}","busy_seconds":{},)"
+        R"("typical_seconds":0.5,"since":2,"over":{}}})"
+        "\n",
+        1000 + step, step, rank, rank / 2, busy, over);
+  };
+  Attempts attempts;
+  attempts.add(step(5, 2, 3) + slow(5, 3, 0.6, false) + slow(5, 1, 0.7, false) + step(6, 2, 3) +
+               slow(6, 1, 0.5, true) + slow(6, 3, 0.65, false) + step(7, 2, 3));
+  const auto& odd = read_history(attempts.list).measured.odd_nodes;
+  REQUIRE(odd.size() == 1);
+  CHECK(odd[0].name == "rank 3 on n1");
+  CHECK(odd[0].value == 0.65);
+  CHECK(odd[0].typical == 0.5);
+  CHECK(odd[0].what == "seconds of computing per step since step 2");
+  const auto progress = read_progress(attempts.list.front(), 0);
+  REQUIRE(progress);
+  CHECK(progress->measured.odd_nodes.size() == 1);
+}
+
 }  // namespace
 }  // namespace orch::events
