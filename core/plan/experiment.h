@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/plan/calendar.h"
 #include "core/plan/cluster.h"
+#include "core/plan/estimate.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
 #include "core/plan/training.h"
@@ -62,6 +63,9 @@ struct Constraint {
 
 struct Budget {
   double gpu_hours = 0;      // 0: none
+  double money = 0;      // in the currency of the clusters' prices; 0: none
+  double energy_kwh = 0;
+  double co2_kg = 0;
   double deadline_days = 0;  // calendar days from the start; 0: none
   std::optional<Date> deadline;
   std::int64_t reserve_nodes = 0;
@@ -119,10 +123,24 @@ struct Experiment {
   bool strict = false;           // warnings reject runs
 };
 
-// True if this many GPU-hours and this training are within the experiment's budget and deadline.
-bool keeps_limits(const Experiment& experiment, double gpu_hours,
+// The limits on money, energy and CO2: a run's expense must be known to keep them.
+struct ExpenseLimit {
+  const char* name;  // money
+  double Budget::*limit;
+  double Expense::*amount;
+};
+inline constexpr ExpenseLimit kExpenseLimits[] = {
+    {"gpu_hours", &Budget::gpu_hours, &Expense::gpu_hours},
+    {"money", &Budget::money, &Expense::money},
+    {"energy_kwh", &Budget::energy_kwh, &Expense::energy_kwh},
+    {"co2_kg", &Budget::co2_kg, &Expense::co2_kg}};
+
+// True if this expense and this training are within the experiment's budget and deadline.
+bool keeps_limits(const Experiment& experiment, const Expense& expense,
                   const std::vector<Portion>& portions);
 bool has_limits(const Budget& budget);
+// True if there is a limit on what only an estimate with failures knows: money, energy or CO2.
+bool limits_expense(const Budget& budget);
 
 // The runs of an experiment and its rejected ones.
 struct Plan {
