@@ -298,8 +298,8 @@ bool keeps_limits(const Experiment& experiment, const Expense& expense,
                   const std::vector<Portion>& portions) {
   const auto& budget = experiment.budget;
   const auto& calendar = experiment.calendar;
-  for (const auto& [name, limit, amount] : kExpenseLimits)
-    if (budget.*limit > 0 && expense.*amount > budget.*limit) return false;
+  for (const auto& each : kExpenseLimits)
+    if (budget.*each.limit > 0 && expense.*each.amount > budget.*each.limit) return false;
   if (budget.deadline_days > 0 && calendar.calendar_days(portions) > budget.deadline_days)
     return false;
   if (!budget.deadline) return true;

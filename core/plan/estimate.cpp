@@ -29,9 +29,9 @@ EstimateRange Estimate::range_with_failures(double amount) const {
 }
 
 void Estimate::forget_length() {
-  for (double* each : {&days_to_train, &gpu_hours, &interruptions, &days_with_failures,
-                       &days_with_failures_low, &days_with_failures_high, &cost, &energy_kwh,
-                       &co2_kg})
+  for (double* each :
+       {&days_to_train, &gpu_hours, &interruptions, &days_with_failures, &days_with_failures_low,
+        &days_with_failures_high, &cost, &energy_kwh, &co2_kg})
     *each = 0;
   checkpoint = best_checkpoint = {};
   lost.clear();

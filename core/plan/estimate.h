@@ -60,7 +60,7 @@ struct EstimateRange {
   bool overlaps(const EstimateRange& other) const { return low <= other.high && other.low <= high; }
 };
 
-// What a training takes: GPU-hours of computing, and the rest with failures and restarts. 0: unknown.
+// What a training takes: GPU-hours of computing, the rest with failures and restarts. 0: unknown.
 struct Expense {
   double gpu_hours = 0;
   double money = 0;
@@ -74,7 +74,7 @@ struct Expense {
 
 // An interval between checkpoints, and the share of the time that is lost with it.
 struct CheckpointInterval {
-  std::int64_t steps = 0;  // of the full batch; 0: none
+  std::int64_t steps = 0;  // of the full batch; 0: only the end of a job saves
   double seconds = 0;
   double lost = 0;
 };
@@ -126,8 +126,8 @@ struct Estimate {
   double energy_kwh = 0;
   double co2_kg = 0;
   std::string currency;
-  CheckpointInterval checkpoint;       // as the experiment has it; no steps: it has none
-  CheckpointInterval best_checkpoint;  // no steps: failures are too rare to matter
+  CheckpointInterval checkpoint;       // as the experiment has it
+  CheckpointInterval best_checkpoint;  // assumed where it has none; no steps: there are no failures
 
   Bytes communicated = 0;  // bytes that the busiest rank passes to collectives in a step
   double bubble = 0;       // mean share of the step for which pipeline stages are idle
@@ -143,6 +143,8 @@ struct Estimate {
 
   // The 90 % range of an amount that is proportional to the step time: days, GPU-hours.
   EstimateRange range_of(double amount) const;
+
+  Expense expense() const { return {gpu_hours, cost, energy_kwh, co2_kg}; }
 
   // The 90 % range of an amount that is proportional to the days with failures: cost, energy.
   EstimateRange range_with_failures(double amount) const;

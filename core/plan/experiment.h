@@ -62,7 +62,7 @@ struct Constraint {
 };
 
 struct Budget {
-  double gpu_hours = 0;      // 0: none
+  double gpu_hours = 0;  // 0: none
   double money = 0;      // in the currency of the clusters' prices; 0: none
   double energy_kwh = 0;
   double co2_kg = 0;
@@ -123,17 +123,18 @@ struct Experiment {
   bool strict = false;           // warnings reject runs
 };
 
-// The limits on money, energy and CO2: a run's expense must be known to keep them.
+// A limit of a budget on what a training takes.
 struct ExpenseLimit {
-  const char* name;  // money
+  const char* name;  // energy_kwh
+  const char* unit;  // kWh
   double Budget::*limit;
   double Expense::*amount;
 };
 inline constexpr ExpenseLimit kExpenseLimits[] = {
-    {"gpu_hours", &Budget::gpu_hours, &Expense::gpu_hours},
-    {"money", &Budget::money, &Expense::money},
-    {"energy_kwh", &Budget::energy_kwh, &Expense::energy_kwh},
-    {"co2_kg", &Budget::co2_kg, &Expense::co2_kg}};
+    {"gpu_hours", "GPU-hours", &Budget::gpu_hours, &Expense::gpu_hours},
+    {"money", "units of money", &Budget::money, &Expense::money},
+    {"energy_kwh", "kWh", &Budget::energy_kwh, &Expense::energy_kwh},
+    {"co2_kg", "kg of CO2", &Budget::co2_kg, &Expense::co2_kg}};
 
 // True if this expense and this training are within the experiment's budget and deadline.
 bool keeps_limits(const Experiment& experiment, const Expense& expense,

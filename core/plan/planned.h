@@ -22,7 +22,7 @@ struct Planned {
   }
   // What its jobs take, in the same way.
   Expense job_expense() const {
-    const Expense whole{estimate.gpu_hours, estimate.cost, estimate.energy_kwh, estimate.co2_kg};
+    const auto whole = estimate.expense();
     return estimate.gpu_hours > 0 ? whole.times(job_hours() / estimate.gpu_hours) : whole;
   }
   // `days` days of the run on its nodes, for the calendar.

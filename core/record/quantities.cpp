@@ -94,9 +94,8 @@ const std::vector<Quantity>& quantities() {
        kPlanned},
       {"co2_kg", "CO2 of the training (kg)", "kg CO2", Dimension::mass, Better::lower, kUnshown,
        nullptr, [](const E& e) { return with_failures(e.co2_kg, e); }, "co2", kPlanned},
-      {"interruptions", "failures during the training", "failures", Dimension::count,
-       Better::lower, kUnshown, nullptr, [](const E& e) { return known(e.interruptions); }, "",
-       kPlanned},
+      {"interruptions", "failures during the training", "failures", Dimension::count, Better::lower,
+       kUnshown, nullptr, [](const E& e) { return known(e.interruptions); }, "", kPlanned},
       {"goodput", "share of the time that computes for good (%)", "goodput", Dimension::share,
        Better::higher, kUnshown, nullptr,
        [](const E& e) {

@@ -99,7 +99,8 @@ void read_domain(const YamlField& field, plan::Partition& partition) {
 }
 
 plan::Partition read_partition(const YamlField& field, const GpuCatalog& gpus,
-                               const plan::Cluster* like, const std::optional<plan::SiteOperation>& of_all) {
+                               const plan::Cluster* like,
+                               const std::optional<plan::SiteOperation>& of_all) {
   static const std::vector<std::string> known{
       "name",       "like",       "gpu",     "gpu_constants",  "gpus_per_node",
       "nodes",      "intra_node", "network", "pcie",           "host",

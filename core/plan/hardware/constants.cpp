@@ -36,18 +36,19 @@ const ConstantKind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
 const ConstantKind kColumns{Unit::none, 1, 4096, "a number of columns", "1 to 4096", "128", ""};
 
-const ConstantKind kRate{Unit::none,    0, 1, "a number of failures per GPU-hour", "0 to 1",
-                         "2e-5", ""};
+const ConstantKind kRate{Unit::none, 0,      1, "a number of failures per GPU-hour",
+                         "0 to 1",   "2e-5", ""};
 const ConstantKind kDays{Unit::none, 0.01, 1e6, "a number of days", "0.01 to 1,000,000", "260", ""};
-const ConstantKind kCount{Unit::none, 0.1, 1e6, "a number of failures", "0.1 to 1,000,000", "3", ""};
-const ConstantKind kDuration{Unit::seconds,   0,      30 * kDay,  "a time",
+const ConstantKind kCount{Unit::none,         0.1, 1e6, "a number of failures",
+                          "0.1 to 1,000,000", "3", ""};
+const ConstantKind kDuration{Unit::seconds,  0,     30 * kDay,  "a time",
                              "0 s to 720 h", "6 h", "s, min, h"};
 const ConstantKind kPower{Unit::watts, 0, 1e5, "a power", "0 W to 100 kW", "400 W", "W, kW"};
 const ConstantKind kPue{Unit::none, 1, 10, "a factor", "1 to 10", "1.2", ""};
-const ConstantKind kCarbon{
-    Unit::none, 0, 5000, "a number of grams of CO2 per kWh", "0 to 5,000", "57", ""};
-const ConstantKind kPrice{Unit::none,       0, 1e9, "a price with its currency", "0 to 1,000,000,000",
-                          "2.50 EUR", ""};
+const ConstantKind kCarbon{Unit::none,   0,    5000, "a number of grams of CO2 per kWh",
+                           "0 to 5,000", "57", ""};
+const ConstantKind kPrice{Unit::none,           0,          1e9, "a price with its currency",
+                          "0 to 1,000,000,000", "2.50 EUR", ""};
 
 const std::array<ConstantField<plan::Gpu>, 7> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},

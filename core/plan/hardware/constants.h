@@ -47,7 +47,8 @@ extern const std::array<ConstantField<plan::Gpu>, 7> kGpuFields;  // without its
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
 extern const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
-extern const std::array<ConstantField<plan::SiteOperation>, 13> kOperationFields;  // without its prices
+extern const std::array<ConstantField<plan::SiteOperation>, 13>
+    kOperationFields;  // without its prices
 
 void read_constant(const YamlField& field, const ConstantKind& kind, plan::Constant& out);
 std::string constant_example(const ConstantKind& kind);  // "{ value: 80 GiB, origin: … }"

@@ -7,8 +7,10 @@
 // start + save + k (interval + stall), and a job that reaches its limit loses nothing.
 //
 // Without a limit the sum over k is geometric and gives, with M the mean time between failures,
-//   (M + detection + queue_wait) e^((start + save) / M) (e^((interval + stall) / M) - 1) / interval,
-// which is Daly's exact form (2006, equation 20) with R = start + save and delta = stall, and waits.
+//   (M + detection + queue_wait) e^((start + save) / M) (e^((interval + stall) / M) - 1) /
+//   interval,
+// which is Daly's exact form (2006, equation 20) with R = start + save and delta = stall, and
+// waits.
 #include "core/price/estimate/goodput.h"
 
 #include <fmt/format.h>
@@ -143,8 +145,8 @@ FailureModel failure_model(const Run& run, std::int64_t nodes, std::int64_t gpus
   // What frameworks do unless told otherwise: training waits for its save.
   const bool blocks = !run.framework.empty();
   out.stall = blocks ? out.last_save
-                     : std::min(out.last_save, bytes / static_cast<double>(gpus) /
-                                                   site.snapshot_bandwidth.value);
+                     : std::min(out.last_save,
+                                bytes / static_cast<double>(gpus) / site.snapshot_bandwidth.value);
   out.save = blocks ? 0 : out.last_save;
   out.start = site.start.value + bytes / bandwidth;
   out.detection = site.detection.value;
@@ -170,8 +172,8 @@ std::vector<FailingStretch> stretches_of(const Run& run, const Estimate& estimat
   std::vector<FailingStretch> out;
   const double all = estimate.days_to_train * kDay;
   const auto add = [&](std::int64_t nodes, std::int64_t gpus, double step, double seconds) {
-    out.push_back({failure_model(run, nodes, gpus, step, all), seconds, step,
-                   static_cast<double>(gpus)});
+    out.push_back(
+        {failure_model(run, nodes, gpus, step, all), seconds, step, static_cast<double>(gpus)});
   };
   for (const auto& stretch : estimate.schedule)
     add(stretch.nodes, stretch.gpus, (stretch.first_step_seconds + stretch.last_step_seconds) / 2,
@@ -203,13 +205,14 @@ std::int64_t rounded(double steps) {
   return static_cast<std::int64_t>(std::max(1.0, unit * std::round(steps / unit)));
 }
 
+// Without steps only the end of a stretch or of its job saves.
 plan::CheckpointInterval interval_of(const std::vector<FailingStretch>& stretches,
                                      std::int64_t steps) {
-  const auto count = static_cast<double>(steps);
+  const double count = steps > 0 ? static_cast<double>(steps) : kNone;
   double seconds = 0;
   for (const auto& each : stretches) seconds += each.seconds;
   const double wall = total_loss(stretches, count).wall();
-  return {steps, count * stretches.back().step_seconds, 1 - seconds / wall};
+  return {steps, static_cast<double>(steps) * stretches.back().step_seconds, 1 - seconds / wall};
 }
 
 // The interval that is best for the full batch, which is nearly all of a training.
@@ -228,8 +231,7 @@ void add_range(const std::vector<FailingStretch>& stretches, double steps, doubl
     const double failures = std::log(with / kDay / out.days_with_failures);
     const double speed =
         step_bound > 0 && out.step_seconds > 0 ? std::log(step_bound / out.step_seconds) : 0;
-    return out.days_with_failures *
-           std::exp(std::copysign(std::hypot(failures, speed), normal));
+    return out.days_with_failures * std::exp(std::copysign(std::hypot(failures, speed), normal));
   };
   out.days_with_failures_low = bound(-kNormal90, out.step_low);
   out.days_with_failures_high = bound(kNormal90, out.step_high);
@@ -255,12 +257,11 @@ void add_expense(const Run& run, const std::vector<FailingStretch>& stretches, d
 
 void explain_losses(const Run& run, const FailureModel& m, const TimeLoss& sum, Estimate& out) {
   const auto& site = run.partition->operation;
-  const double steps = static_cast<double>(
-      (out.checkpoint.steps > 0 ? out.checkpoint : out.best_checkpoint).steps);
+  const double steps =
+      static_cast<double>((out.checkpoint.steps > 0 ? out.checkpoint : out.best_checkpoint).steps);
   const auto by = [](const plan::Constant& constant) { return constant.origin; };
-  const auto failures =
-      fmt::format("{:.1f} failures, one in {} GPU-hours", out.interruptions,
-                  group_digits(1 / run.partition->failures_per_gpu_hour()));
+  const auto failures = fmt::format("{:.1f} failures, one in {} GPU-hours", out.interruptions,
+                                    group_digits(1 / run.partition->failures_per_gpu_hour()));
   const std::array items{
       EstimateItem{"computing that is repeated", "repeated", sum.repeated,
                    fmt::format("{}; a save is complete after {}; {}", failures,
@@ -286,9 +287,7 @@ void add_failures(const Run& run, Estimate& out) {
   if (!(out.days_to_train > 0)) return;
   const auto stretches = stretches_of(run, out);
   out.best_checkpoint = best_of(stretches);
-  out.checkpoint = {};
-  if (run.training.checkpoint_every > 0)
-    out.checkpoint = interval_of(stretches, run.training.checkpoint_every);
+  out.checkpoint = interval_of(stretches, run.training.checkpoint_every);
   const auto& used = out.checkpoint.steps > 0 ? out.checkpoint : out.best_checkpoint;
   const double steps = used.steps > 0 ? static_cast<double>(used.steps) : kNone;
   const auto sum = total_loss(stretches, steps);

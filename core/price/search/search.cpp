@@ -163,8 +163,7 @@ class SearchWorker {
     if (estimate.schedule.empty() && plan::limits_expense(experiment_.budget))
       estimate::add_failures(run, estimate);
     const bool kept = plan::keeps_limits(
-        experiment_,
-        {estimate.gpu_hours, estimate.cost, estimate.energy_kwh, estimate.co2_kg},
+        experiment_, estimate.expense(),
         estimate.schedule.empty() ? std::vector<plan::Portion>{{estimate.days_to_train, run.nodes}}
                                   : estimate.portions(estimate.days_to_train));
     kept_ += kept;

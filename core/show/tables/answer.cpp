@@ -52,8 +52,8 @@ std::string with_failures(const Planned& planned) {
   return fmt::format(", {} with failures", significant(e.days_with_failures));
 }
 
-// "300B tokens in 106 days (90–124), 108 with failures, 974,760 GPU-hours (32 % of the budget), done
-// 2027-03-14".
+// "300B tokens in 106 days (90–124), 108 with failures, 974,760 GPU-hours (32 % of the budget),
+// done 2027-03-14".
 std::string price_and_end(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
   auto out = run.steps > 0
@@ -61,11 +61,12 @@ std::string price_and_end(const Planned& planned, const plan::Experiment& experi
                  : format_tokens(run.tokens) + " tokens in " + days_text(planned.estimate);
   out += with_failures(planned);
   const auto expense = planned.job_expense();
-  for (const auto& [name, limit, member] : plan::kExpenseLimits) {
-    const double all = experiment.budget.*limit, here = expense.*member;
-    const bool shown = name == std::string_view("gpu_hours") || name == std::string_view("money");
-    if ((!shown && all <= 0) || here <= 0) continue;
-    out += ", " + expense_text(name, here, planned.estimate.currency);
+  for (const auto& each : plan::kExpenseLimits) {
+    const double all = experiment.budget.*each.limit, here = expense.*each.amount;
+    const bool always =
+        each.amount == &plan::Expense::gpu_hours || each.amount == &plan::Expense::money;
+    if ((!always && all <= 0) || here <= 0) continue;
+    out += ", " + expense_text(each, here, planned.estimate.currency);
     if (all > 0) out += fmt::format(" ({} % of the budget)", group_digits(100 * here / all));
   }
   if (!experiment.calendar.start || run.steps > 0) return out;

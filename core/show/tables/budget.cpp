@@ -15,11 +15,11 @@ using plan::Planned;
 std::string price(const Planned& run, const Experiment& experiment) {
   const auto expense = run.job_expense();
   std::vector<std::string> amounts;
-  for (const auto& [name, limit, member] : plan::kExpenseLimits) {
-    const double all = experiment.budget.*limit, here = expense.*member;
-    const bool always = member == &plan::Expense::gpu_hours;
+  for (const auto& each : plan::kExpenseLimits) {
+    const double all = experiment.budget.*each.limit, here = expense.*each.amount;
+    const bool always = each.amount == &plan::Expense::gpu_hours;
     if (!always && all <= 0) continue;
-    amounts.push_back(expense_text(name, here, run.estimate.currency) +
+    amounts.push_back(expense_text(each, here, run.estimate.currency) +
                       (all > 0 ? fmt::format(" ({} %)", group_digits(100 * here / all)) : ""));
   }
   auto out = join(amounts, ", ");
@@ -67,16 +67,15 @@ std::string first_to_end(const RankedRuns& result) {
 
 }  // namespace
 
-std::string expense_text(std::string_view name, double value, const std::string& currency) {
-  if (name == "money") return amount(value) + " " + (currency.empty() ? "(money)" : currency);
-  if (name == "energy_kwh") return amount(value) + " kWh";
-  return amount(value) + (name == "co2_kg" ? " kg of CO2" : " GPU-hours");
+std::string expense_text(const plan::ExpenseLimit& of, double value, const std::string& currency) {
+  const bool has_currency = of.amount == &plan::Expense::money && !currency.empty();
+  return amount(value) + " " + (has_currency ? currency : of.unit);
 }
 
 std::string limits_text(const plan::Budget& budget) {
   std::vector<std::string> parts;
-  for (const auto& [name, limit, member] : plan::kExpenseLimits)
-    if (budget.*limit > 0) parts.push_back(expense_text(name, budget.*limit, ""));
+  for (const auto& each : plan::kExpenseLimits)
+    if (budget.*each.limit > 0) parts.push_back(expense_text(each, budget.*each.limit, ""));
   if (budget.deadline_days > 0)
     parts.push_back(
         fmt::format("{:g} day{}", budget.deadline_days, budget.deadline_days == 1 ? "" : "s"));

@@ -22,16 +22,23 @@ std::string steps_text(const CheckpointInterval& interval) {
   return plural(interval.steps, "step");
 }
 
+// "40 s", "24 minutes", "26.0 hours".
+std::string interval_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  return seconds < 7200 ? fmt::format("{:.0f} minutes", seconds / 60) : format_seconds(seconds);
+}
+
 // "checkpoint_every = 1,000 steps is once in 26 hours: 9.8 % of the time is lost; 80 steps: 2.0 %".
 std::string checkpoints_text(const Estimate& e) {
   const auto& own = e.checkpoint;
   const auto& best = e.best_checkpoint;
   if (own.steps == 0)
     return fmt::format(
-        "checkpoint_every is not set: {}, once in {}, would lose {} of the time, and is assumed",
-        steps_text(best), format_seconds(best.seconds), percent(best.lost));
+        "checkpoint_every is not set: only the end of a job saves, and {} of the time is lost; "
+        "{}, once in {}: {}, and that is assumed here",
+        percent(own.lost), steps_text(best), interval_text(best.seconds), percent(best.lost));
   auto out = fmt::format("checkpoint_every = {} is once in {}: {} of the time is lost",
-                         steps_text(own), format_seconds(own.seconds), percent(own.lost));
+                         steps_text(own), interval_text(own.seconds), percent(own.lost));
   if (own.lost - best.lost >= kWorthwhile)
     out += fmt::format("; {}: {}", steps_text(best), percent(best.lost));
   return out;
@@ -67,8 +74,7 @@ std::string failures_text(const RankedRuns& result) {
 }
 
 show::Table lost_table(const Estimate& estimate) {
-  const double computing = estimate.days_to_train * kDay,
-               all = estimate.days_with_failures * kDay;
+  const double computing = estimate.days_to_train * kDay, all = estimate.days_with_failures * kDay;
   std::vector<plan::EstimateItem> items{{"computing", "computing", computing}};
   items.insert(items.end(), estimate.lost.begin(), estimate.lost.end());
   items.push_back({"training with failures", "sum", all});

@@ -141,9 +141,12 @@ void add_estimates(PlannedColumns& to) {
     const bool shown = quantity.rank != record::kUnshown;
     auto title = shown ? std::string(quantity.head) : std::string();
     if (quantity.unit == record::Dimension::money) title += currency_of(to);
+    const bool of_failures = quantity.name == "days_with_failures";
     to.add(std::string(quantity.name), std::move(title), quantity.rank,
-           [&quantity](const Planned& p) {
-             return quantity_cell(quantity, record::estimated(quantity, p.estimate));
+           [&quantity, of_failures](const Planned& p) {
+             auto cell = quantity_cell(quantity, record::estimated(quantity, p.estimate));
+             if (of_failures && p.estimate.interruptions < 1) cell.text.clear();
+             return cell;
            })
         .range = quantity.range;
     if (quantity.name == "days_to_train")
@@ -170,7 +173,7 @@ void add_dates(const plan::Calendar& calendar, PlannedColumns& to) {
 }
 
 std::optional<double> lost_share(const plan::CheckpointInterval& interval) {
-  return interval.steps > 0 ? std::optional(interval.lost) : std::nullopt;
+  return interval.lost > 0 ? std::optional(interval.lost) : std::nullopt;
 }
 
 void add_remarks(const plan::Experiment& experiment, PlannedColumns& to) {

@@ -71,9 +71,8 @@ std::string run_text(const plan::Planned& run, const std::vector<const plan::Pla
 // The rejected runs counted by reason, with one example and the fix for each.
 show::Findings rejected_by_reason(const std::vector<plan::RejectedRun>& rejected);
 
-// "2,000,000 EUR", "433,000 kWh": an amount by the name of its limit in a budget; money without a
-// currency is that of the clusters' prices.
-std::string expense_text(std::string_view name, double value, const std::string& currency);
+// "2,000,000 EUR", "433,000 kWh"; in a budget money has no currency: that of the clusters' prices.
+std::string expense_text(const plan::ExpenseLimit& of, double value, const std::string& currency);
 
 // "3,000,000 GPU-hours and 200 days".
 std::string limits_text(const plan::Budget& budget);

@@ -67,7 +67,7 @@ TEST_CASE("without a price or watts nothing is known of them", "[hardware][opera
 TEST_CASE("a wrong operation is told with its line", "[hardware][operation]") {
   CHECK(complaint("operation: { price: { value: 2.5, origin: o } }\n") ==
         "toy.yaml:4: operation.price.value: '2.5' is not a price with its currency\n"
-        "  write it like 2.50 EUR\n");
+        "  write it like 2.50 EUR");
   CHECK_THAT(complaint("operation:\n  price: { value: 2 EUR, origin: o }\n"
                        "  node_price: { value: 16 EUR, origin: o }\n"),
              Catch::Matchers::ContainsSubstring("given beside price"));
@@ -78,12 +78,12 @@ TEST_CASE("a wrong operation is told with its line", "[hardware][operation]") {
 }
 
 TEST_CASE("what orch writes of an operation, it reads back", "[hardware][operation]") {
-  const auto found =
-      read("operation:\n  price: { value: 2.5 EUR, origin: site }\n"
-           "  queue_wait: { value: 6 h, origin: site }\n  watts: { value: 450 W, origin: site }\n");
+  const auto found = read(
+      "operation:\n  price: { value: 2.5 EUR, origin: site }\n"
+      "  queue_wait: { value: 6 h, origin: site }\n  watts: { value: 450 W, origin: site }\n");
   REQUIRE(found);
-  const auto again = parse_cluster(cluster_text(*found, ""), "toy.yaml",
-                                   *parse_gpus(toy::kGpus, "gpus.yaml"));
+  const auto again =
+      parse_cluster(cluster_text(*found, ""), "toy.yaml", *parse_gpus(toy::kGpus, "gpus.yaml"));
   REQUIRE(again);
   const auto& operation = again->partitions[1].operation;
   CHECK(operation.price.value == 2.5);

@@ -140,6 +140,28 @@ TEST_CASE("a simulation agrees with the formula", "[estimate][goodput]") {
         }
 }
 
+// Prints the table of docs/goodput.md: orch_test_price "[.goodput]".
+TEST_CASE("the table of docs/goodput.md", "[.goodput]") {
+  fmt::print(
+      "| GPUs | queue | job limit | saves every | formula | simulation | difference |\n"
+      "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  for (const std::int64_t gpus : {8, 64, 384, 2048, 16'384})
+    for (const double wait : {0.0, 6 * 3600.0})
+      for (const char* limit : {"", "20:00:00"}) {
+        FailingTraining training(gpus);
+        training.partition.operation.queue_wait.value = wait;
+        training.run.job.time = limit;
+        const auto model = failure_model(training.run, gpus / 8, gpus, 90, 1e9);
+        const double interval = best_interval(model, 1e8);
+        const double formula = time_lost(model, interval).wall();
+        const double job = std::min(model.job_seconds, 1 / model.failures);
+        const double found = simulated(model, interval, 100'000 * job);
+        fmt::print("| {} | {} | {} | {:.1f} h | {:.4f} | {:.4f} | {:+.2f} % |\n", gpus,
+                   wait > 0 ? "6 h" : "0", *limit ? "20 h" : "none", interval / 3600, formula,
+                   found, 100 * (found / formula - 1));
+      }
+}
+
 TEST_CASE("no other interval loses less than the best", "[estimate][goodput]") {
   for (const double limit : {72'000.0, std::numeric_limits<double>::infinity()}) {
     const FailureModel model{2e-6, 3, 50, 110, 600, 0, 50, limit};
@@ -248,8 +270,8 @@ TEST_CASE("cost, energy and CO2 are of the GPU-hours that jobs hold", "[estimate
              WithinRel(failing.days_with_failures / e.days_with_failures, 1e-3));
 }
 
-// Luccioni, Viguier and Ligozat (2022): 1,082,990 GPU-hours on A100 at their 400 W took 433,196 kWh,
-// at 57 g/kWh 24.69 t of CO2, without the idle machine and the site's cooling.
+// Luccioni, Viguier and Ligozat (2022): 1,082,990 GPU-hours on A100 at their 400 W took 433,196
+// kWh, at 57 g/kWh 24.69 t of CO2, without the idle machine and the site's cooling.
 TEST_CASE("BLOOM-176B's energy and CO2 are those of its paper", "[estimate][goodput]") {
   const fs::path experiments = fs::path(ORCH_SOURCE_DIR) / "experiments";
   hardware::Catalog catalog({experiments / "clusters"}, {experiments / "gpus.yaml"});
