@@ -81,7 +81,7 @@ const std::vector<Quantity>& quantities() {
       {"gpu_hours", "GPU-hours", "GPU-hours", Dimension::hours, Better::lower, 4,
        [](const M& m) { return maybe(m.gpu_hours); },
        [](const E& e) { return known(e.gpu_hours); }},
-      {"days_with_failures", "days to train with failures, restarts and waits", "w/ failures",
+      {"days_with_failures", "days to train with failures, restarts and waits", "with failures",
        Dimension::days, Better::lower, 9, nullptr,
        [](const E& e) {
          return ranged(e.days_with_failures, e.days_with_failures_low, e.days_with_failures_high);

@@ -156,9 +156,9 @@ TEST_CASE("the table of docs/goodput.md", "[.goodput]") {
         const double formula = time_lost(model, interval).wall();
         const double job = std::min(model.job_seconds, 1 / model.failures);
         const double found = simulated(model, interval, 100'000 * job);
-        fmt::print("| {} | {} | {} | {:.1f} h | {:.4f} | {:.4f} | {:+.2f} % |\n", gpus,
-                   wait > 0 ? "6 h" : "0", *limit ? "20 h" : "none", interval / 3600, formula,
-                   found, 100 * (found / formula - 1));
+        fmt::print("| {} | {} | {} | {:.0f} min | {:.4f} | {:.4f} | {:+.2f} % |\n", gpus,
+                   wait > 0 ? "6 h" : "0", *limit ? "20 h" : "none", interval / 60, formula, found,
+                   100 * (found / formula - 1));
       }
 }
 
