@@ -92,26 +92,32 @@ TimeLoss time_lost(const FailureModel& m, double interval) {
   return per_second;
 }
 
-// The loss has one minimum but for the steps that the end of a job makes in it: a coarse search,
-// then a golden section around its best.
+// The loss has one minimum, but for the steps that the end of a job makes in it, and that is near
+// Young's first-order rule, sqrt(2 stall M): a coarse search around it, then a golden section.
 double best_interval(const FailureModel& model, double longest) {
-  constexpr int kPoints = 60;
-  constexpr double kGolden = 0.6180339887498949;
+  constexpr int kPoints = 12;
+  constexpr double kAround = 8, kPrecise = 0.01, kGolden = 0.6180339887498949;
   const double least = std::min(longest, std::max(1.0, model.save));
   if (model.failures <= 0 || longest <= least) return longest;
-  const double span = std::log(longest / least);
-  const auto loss = [&](double at) { return time_lost(model, least * std::exp(at)).wall(); };
+  const double guess = std::clamp(std::sqrt(2 * model.stall / model.failures), least, longest);
+  const double from = std::log(std::max(least, guess / kAround));
+  const double span = std::log(std::min(longest, guess * kAround)) - from;
+  const auto loss = [&](double at) { return time_lost(model, std::exp(at)).wall(); };
   int best = 0;
   double best_loss = kNone;
   for (int i = 0; i <= kPoints; ++i)
-    if (const double here = loss(span * i / kPoints); here < best_loss) best = i, best_loss = here;
-  double low = span * std::max(0, best - 1) / kPoints,
-         high = span * std::min(kPoints, best + 1) / kPoints;
-  while (high - low > 1e-3) {
+    if (const double here = loss(from + span * i / kPoints); here < best_loss)
+      best = i, best_loss = here;
+  double low = from + span * std::max(0, best - 1) / kPoints,
+         high = from + span * std::min(kPoints, best + 1) / kPoints;
+  while (high - low > kPrecise) {
     const double one = high - kGolden * (high - low), other = low + kGolden * (high - low);
-    (loss(one) < loss(other) ? high : low) = loss(one) < loss(other) ? other : one;
+    if (loss(one) < loss(other))
+      high = other;
+    else
+      low = one;
   }
-  return least * std::exp((low + high) / 2);
+  return std::exp((low + high) / 2);
 }
 
 // Wilson and Hilferty (1931): the cube root of a Gamma variable is nearly normal.
