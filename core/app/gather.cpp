@@ -136,7 +136,7 @@ void add_estimate(App& app, const Result<published::PublishedSample>& sample, Re
   as_measured(*record.estimated, sample->memory_of);
   record.origin.cluster_file = sample->run.cluster->file;
   // The length of training is unknown: 100B tokens are only a unit.
-  record.estimated->gpu_hours = record.estimated->days_to_train = 0;
+  record.estimated->forget_length();
   if (!record.measured.step_seconds && sample->step_seconds)
     record.measured.step_seconds = statistics::Interval{*sample->step_seconds, {}, {}, 1};
   note_assumed(*sample, record);

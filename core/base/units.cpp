@@ -36,9 +36,13 @@ constexpr std::array kSuffixes{
     UnitSuffix{"s", Unit::seconds, 1},
     UnitSuffix{"ms", Unit::seconds, 1e-3},
     UnitSuffix{"us", Unit::seconds, 1e-6},
+    UnitSuffix{"min", Unit::seconds, 60},
+    UnitSuffix{"h", Unit::seconds, 3600},
     UnitSuffix{"GFLOPs", Unit::flops, 1e9},
     UnitSuffix{"TFLOPs", Unit::flops, 1e12},
     UnitSuffix{"PFLOPs", Unit::flops, 1e15},
+    UnitSuffix{"W", Unit::watts, 1},
+    UnitSuffix{"kW", Unit::watts, 1e3},
 };
 
 std::string scaled(double value, double step, std::array<std::string_view, 5> names) {

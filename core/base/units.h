@@ -13,9 +13,10 @@ inline constexpr double kGB = 1e9;
 inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 inline constexpr double kDay = 86400.0;
 
-enum class Unit { none, bytes, bytes_per_second, seconds, flops };
+enum class Unit { none, bytes, bytes_per_second, seconds, flops, watts };
 
-// "80 GiB", "2.039 TB/s", "200 Gbit/s", "12 us", "312 TFLOPs", "0.9": the number in base units.
+// "80 GiB", "2.039 TB/s", "200 Gbit/s", "12 us", "6 h", "312 TFLOPs", "400 W", "0.9": the number in
+// base units.
 std::optional<double> parse_quantity(std::string_view text, Unit unit);
 
 std::string format_bytes(Bytes bytes);                      // "17.2 GB"

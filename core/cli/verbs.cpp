@@ -104,9 +104,12 @@ with a position or a strategy's name in lists; a bare word is a string, values w
 and quotes or braces make it Lua:
   --set hardware.nodes=16,32,48 --set strategies.fsdp.micro_batch=4 --set model.1.seq=4096
   --set 'training.split="90,5,5"' --set budget=nil
+Days with failures, cost, energy and CO2 follow from the `operation` of the cluster's file. In --where
+they are days_with_failures, cost, energy_kwh and co2_kg, in a budget money, energy_kwh and co2_kg.
 
 Examples:
   orch plan experiments/200b.lua --top 5
+  orch plan experiments/200b.lua --set training.checkpoint_every=1000 --set budget.energy_kwh=4e5
   orch plan experiments/200b.lua --set hardware.nodes=16,32,48
   sed s/jean-zay/ours/ experiments/200b.lua | orch plan -
   orch plan experiments/200b.lua --format json | jq '.rejected[].fact')",

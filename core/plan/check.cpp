@@ -61,6 +61,24 @@ void check_nodes(const Run& run, const Budget& budget, ErrorList& reasons) {
                                  std::max<std::int64_t>(0, available - spare) * per_node)});
 }
 
+// A limit that cannot be compared with anything must not count as kept.
+void check_expense(const Run& run, const Budget& budget, ErrorList& reasons) {
+  const auto& partition = *run.partition;
+  const auto need = [&](double limit, double known, const char* name, const char* what,
+                        const char* example) {
+    if (limit <= 0 || known > 0) return;
+    reasons.push_back({fmt::format("budget.{}", name),
+                       fmt::format("{}/{} has no {}", run.cluster->name, partition.name, what),
+                       fmt::format("add to the cluster's file: operation: {{ {} }}", example)});
+  };
+  const double watts = partition.busy_watts();
+  need(budget.money, partition.price_per_gpu_hour(), "money", "price",
+       "price: { value: 2.50 EUR, origin: \"…\" }");
+  need(budget.energy_kwh, watts, "energy_kwh", "watts", "watts: { value: 400 W, origin: \"…\" }");
+  need(budget.co2_kg, watts * partition.operation.gco2_per_kwh.value, "co2_kg",
+       "watts or no gco2_per_kwh", "gco2_per_kwh: { value: 57, origin: \"…\" }");
+}
+
 void check_batch(const Run& run, ErrorList& reasons) {
   const auto& batch = run.batch;
   const auto shared = batch.micro_batch * run.layout.data_parallel;
@@ -206,6 +224,7 @@ void check_amount(const Run& run, ErrorList& warnings) {
 void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& warnings) {
   check_ranks(run, reasons);
   check_nodes(run, budget, reasons);
+  check_expense(run, budget, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, warnings);
   check_model(run.model, reasons);
@@ -267,14 +286,20 @@ std::string cannot_train(const Run& run) {
 }
 
 bool has_limits(const Budget& budget) {
-  return budget.gpu_hours > 0 || budget.deadline_days > 0 || budget.deadline;
+  return budget.gpu_hours > 0 || limits_expense(budget) || budget.deadline_days > 0 ||
+         budget.deadline;
 }
 
-bool keeps_limits(const Experiment& experiment, double gpu_hours,
+bool limits_expense(const Budget& budget) {
+  return budget.money > 0 || budget.energy_kwh > 0 || budget.co2_kg > 0;
+}
+
+bool keeps_limits(const Experiment& experiment, const Expense& expense,
                   const std::vector<Portion>& portions) {
   const auto& budget = experiment.budget;
   const auto& calendar = experiment.calendar;
-  if (budget.gpu_hours > 0 && gpu_hours > budget.gpu_hours) return false;
+  for (const auto& each : kExpenseLimits)
+    if (budget.*each.limit > 0 && expense.*each.amount > budget.*each.limit) return false;
   if (budget.deadline_days > 0 && calendar.calendar_days(portions) > budget.deadline_days)
     return false;
   if (!budget.deadline) return true;

@@ -15,6 +15,28 @@ double Calibration::era(std::string_view day) const {
   return 1;
 }
 
+double Partition::failures_per_gpu_hour() const {
+  const auto& days = operation.node_days_between_failures;
+  if (days.origin.empty()) return operation.failures.value;
+  return 1 / (days.value * 24 * static_cast<double>(gpus_per_node));
+}
+
+double Partition::price_per_gpu_hour() const {
+  if (operation.node_price.origin.empty()) return operation.price.value;
+  return operation.node_price.value / static_cast<double>(gpus_per_node);
+}
+
+double Partition::busy_watts() const {
+  return operation.watts.origin.empty() ? gpu.watts.value : operation.watts.value;
+}
+
+// Boards that wait draw 50 to 100 W of 300 to 700.
+double Partition::idle_watts() const {
+  constexpr double kIdleShare = 0.2;
+  return operation.idle_watts.origin.empty() ? kIdleShare * busy_watts()
+                                             : operation.idle_watts.value;
+}
+
 const Partition* Cluster::find(std::string_view partition) const {
   for (const auto& candidate : partitions)
     if (candidate.name == partition) return &candidate;

@@ -32,6 +32,7 @@ struct Gpu {
   // Number of columns of a matrix product that are computed at once: an incomplete last tile takes
   // as long as a full one.
   Constant tile{128, "assumed: the usual tile of tensor cores"};
+  Constant watts;  // of the board; empty origin: unknown
   // Dense FLOP/s by number format ("bf16"); a format that is missing is not supported.
   std::map<std::string, Constant, std::less<>> peaks;
 
@@ -89,6 +90,35 @@ struct Efficiency {
   // Standard deviations of log(measured / predicted) on rows outside the fit.
   Constant time_spread{0.15, "assumed: no measured rows"};
   Constant memory_spread{0.10, "assumed: no measured rows"};
+};
+
+// What it takes to run jobs on a partition for weeks: failures, waits, saving, price and power.
+// An empty origin: unknown.
+struct SiteOperation {
+  // Failures that end a job, per GPU-hour; or, if that is given, the mean time between those of a
+  // node.
+  Constant failures{419.0 / (54 * 24 * 16384),
+                    "published: Llama 3, 419 unexpected interruptions in 54 days on 16,384 GPUs"};
+  Constant node_days_between_failures;
+  // The number of observed failures that this knowledge is worth: the smaller, the wider the range.
+  Constant failure_count{3, "assumed: sites differ by factors of two to three"};
+  Constant detection{600, "assumed: a hang is noticed after collective_timeout, ten minutes"};
+  // From the start of a job to its first step, without reading the checkpoint.
+  Constant start{60, "assumed: imports, groups of ranks and the first slow steps"};
+  Constant queue_wait{0, "assumed: the next job starts at once"};
+  // Bytes/s to the shared file system: per node, and at most of all together.
+  Constant checkpoint_bandwidth{1.2e9, "published: BLOOM saved 2.3 TB from 48 nodes in 40 s"};
+  Constant file_system_bandwidth;
+  // Bytes/s of a GPU that a save in the background takes from training.
+  Constant snapshot_bandwidth{2.65e9, "measured: an H200 lost 12.1 s of training to 32.1 GB"};
+  Constant price;  // per GPU-hour, in `currency`; or per node-hour, if that is given
+  Constant node_price;
+  std::string currency;
+  // Of a GPU with its share of the node. Unknown: the board's, and a share of it when idle.
+  Constant watts;
+  Constant idle_watts;
+  Constant pue{1, "assumed: the machine alone, without cooling"};
+  Constant gco2_per_kwh;
 };
 
 // The options of a job on this partition; an empty one is not passed to SLURM.
@@ -201,6 +231,7 @@ struct Partition {
   Constant host_memory;            // bytes per node
   Constant host_memory_bandwidth;  // bytes/s per node
   Efficiency efficiency;
+  SiteOperation operation;
   SlurmSettings slurm;
   std::optional<Calibration> calibration;
   std::vector<StackOnPartition> stacks;  // the catalogue's stacks, with fitted factors
@@ -213,6 +244,11 @@ struct Partition {
   // The calibrated partition, or this one where there is no calibration.
   const Partition& as_measured() const { return calibration ? *calibration->partition : *this; }
   double era(std::string_view day) const { return calibration ? calibration->era(day) : 1; }
+
+  double failures_per_gpu_hour() const;
+  double price_per_gpu_hour() const;  // 0: unknown
+  double busy_watts() const;          // of a GPU; 0: unknown
+  double idle_watts() const;
 };
 
 // The machine on which a cluster's constants were measured, and when.

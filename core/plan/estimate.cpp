@@ -22,6 +22,21 @@ EstimateRange Estimate::range_of(double amount) const {
   return {amount * step_low / step_seconds, amount * step_high / step_seconds};
 }
 
+EstimateRange Estimate::range_with_failures(double amount) const {
+  if (days_with_failures <= 0) return range_of(amount);
+  return {amount * days_with_failures_low / days_with_failures,
+          amount * days_with_failures_high / days_with_failures};
+}
+
+void Estimate::forget_length() {
+  for (double* each :
+       {&days_to_train, &gpu_hours, &interruptions, &days_with_failures, &days_with_failures_low,
+        &days_with_failures_high, &cost, &energy_kwh, &co2_kg})
+    *each = 0;
+  checkpoint = best_checkpoint = {};
+  lost.clear();
+}
+
 std::vector<Portion> Estimate::portions(double days) const {
   double total = 0;
   for (const auto& stretch : schedule) total += stretch.seconds;

@@ -60,6 +60,25 @@ struct EstimateRange {
   bool overlaps(const EstimateRange& other) const { return low <= other.high && other.low <= high; }
 };
 
+// What a training takes: GPU-hours of computing, the rest with failures and restarts. 0: unknown.
+struct Expense {
+  double gpu_hours = 0;
+  double money = 0;
+  double energy_kwh = 0;
+  double co2_kg = 0;
+
+  Expense times(double factor) const {
+    return {factor * gpu_hours, factor * money, factor * energy_kwh, factor * co2_kg};
+  }
+};
+
+// An interval between checkpoints, and the share of the time that is lost with it.
+struct CheckpointInterval {
+  std::int64_t steps = 0;  // of the full batch; 0: only the end of a job saves
+  double seconds = 0;
+  double lost = 0;
+};
+
 // The same step in other software that was measured near the run.
 struct OtherStack {
   std::string stack;
@@ -97,6 +116,19 @@ struct Estimate {
   double days_per_100b_tokens = 0;
   double days_to_train = 0;
   double gpu_hours = 0;
+
+  // The training with failures, restarts and waits (core/price/estimate/goodput.h); 0: unknown.
+  double interruptions = 0;  // expected number of failures
+  double days_with_failures = 0;
+  double days_with_failures_low = 0;  // its 90 % range
+  double days_with_failures_high = 0;
+  double cost = 0;  // in `currency`
+  double energy_kwh = 0;
+  double co2_kg = 0;
+  std::string currency;
+  CheckpointInterval checkpoint;       // as the experiment has it
+  CheckpointInterval best_checkpoint;  // assumed where it has none; no steps: there are no failures
+
   Bytes communicated = 0;  // bytes that the busiest rank passes to collectives in a step
   double bubble = 0;       // mean share of the step for which pipeline stages are idle
   double fixed_share = 0;  // of a micro-batch: launches and other fixed costs
@@ -106,10 +138,19 @@ struct Estimate {
   std::vector<OtherStack> others;         // only with a schedule
   std::vector<TrainingStretch> schedule;  // the whole training, in order
   std::vector<EstimateItem> time;         // one step of the slowest stage
+  std::vector<EstimateItem> lost;         // seconds that the training loses, by cause
   std::vector<StageMemory> memory;        // by stage
 
   // The 90 % range of an amount that is proportional to the step time: days, GPU-hours.
   EstimateRange range_of(double amount) const;
+
+  Expense expense() const { return {gpu_hours, cost, energy_kwh, co2_kg}; }
+
+  // The 90 % range of an amount that is proportional to the days with failures: cost, energy.
+  EstimateRange range_with_failures(double amount) const;
+
+  // Resets what depends on the length of the training, where that is unknown.
+  void forget_length();
 
   // Distributes `days` of training over the schedule's stretches in proportion to their lengths;
   // without a schedule, on nodes that are always available.

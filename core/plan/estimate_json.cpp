@@ -33,6 +33,7 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
       .field("variant", variant(run))
       .field("fit", name(estimate.fit));
   for (const auto& [name, member] : kEstimateNumbers) to.field(name, estimate.*member);
+  if (!estimate.currency.empty()) to.field("currency", estimate.currency);
   if (!estimate.stack.empty()) to.field("priced_as", estimate.stack);
   if (!estimate.remarks.empty()) {
     to.begin_list("remarks");
@@ -51,6 +52,7 @@ Estimate parse_estimate(JsonFields& fields) {
   if (!fit) fields.complain("'fit' is invalid");
   out.fit = fit.value_or(MemoryFit::fits);
   for (const auto& [name, member] : kEstimateNumbers) out.*member = fields.number_or(name, 0);
+  out.currency = fields.text_or("currency", "");
   for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
     fields.number(name);  // required fields of an estimate
   return out;

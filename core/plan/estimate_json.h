@@ -26,6 +26,13 @@ inline constexpr std::pair<const char*, double Estimate::*> kEstimateNumbers[] =
     {"days_per_100b_tokens", &Estimate::days_per_100b_tokens},
     {"days_to_train", &Estimate::days_to_train},
     {"gpu_hours", &Estimate::gpu_hours},
+    {"interruptions", &Estimate::interruptions},
+    {"days_with_failures", &Estimate::days_with_failures},
+    {"days_with_failures_low", &Estimate::days_with_failures_low},
+    {"days_with_failures_high", &Estimate::days_with_failures_high},
+    {"cost", &Estimate::cost},
+    {"energy_kwh", &Estimate::energy_kwh},
+    {"co2_kg", &Estimate::co2_kg},
     {"communicated_bytes", &Estimate::communicated},
     {"bubble", &Estimate::bubble},
 };

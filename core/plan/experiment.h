@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/plan/calendar.h"
 #include "core/plan/cluster.h"
+#include "core/plan/estimate.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
 #include "core/plan/training.h"
@@ -61,7 +62,10 @@ struct Constraint {
 };
 
 struct Budget {
-  double gpu_hours = 0;      // 0: none
+  double gpu_hours = 0;  // 0: none
+  double money = 0;      // in the currency of the clusters' prices; 0: none
+  double energy_kwh = 0;
+  double co2_kg = 0;
   double deadline_days = 0;  // calendar days from the start; 0: none
   std::optional<Date> deadline;
   std::int64_t reserve_nodes = 0;
@@ -119,10 +123,25 @@ struct Experiment {
   bool strict = false;           // warnings reject runs
 };
 
-// True if this many GPU-hours and this training are within the experiment's budget and deadline.
-bool keeps_limits(const Experiment& experiment, double gpu_hours,
+// A limit of a budget on what a training takes.
+struct ExpenseLimit {
+  const char* name;  // energy_kwh
+  const char* unit;  // kWh
+  double Budget::*limit;
+  double Expense::*amount;
+};
+inline constexpr ExpenseLimit kExpenseLimits[] = {
+    {"gpu_hours", "GPU-hours", &Budget::gpu_hours, &Expense::gpu_hours},
+    {"money", "units of money", &Budget::money, &Expense::money},
+    {"energy_kwh", "kWh", &Budget::energy_kwh, &Expense::energy_kwh},
+    {"co2_kg", "kg of CO2", &Budget::co2_kg, &Expense::co2_kg}};
+
+// True if this expense and this training are within the experiment's budget and deadline.
+bool keeps_limits(const Experiment& experiment, const Expense& expense,
                   const std::vector<Portion>& portions);
 bool has_limits(const Budget& budget);
+// True if there is a limit on what only an estimate with failures knows: money, energy or CO2.
+bool limits_expense(const Budget& budget);
 
 // The runs of an experiment and its rejected ones.
 struct Plan {

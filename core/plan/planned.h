@@ -20,6 +20,11 @@ struct Planned {
   double job_hours() const {
     return run.steps > 0 ? hours_of_steps(run, estimate.step_seconds) : estimate.gpu_hours;
   }
+  // What its jobs take, in the same way.
+  Expense job_expense() const {
+    const auto whole = estimate.expense();
+    return estimate.gpu_hours > 0 ? whole.times(job_hours() / estimate.gpu_hours) : whole;
+  }
   // `days` days of the run on its nodes, for the calendar.
   std::vector<Portion> portions(double days) const {
     if (run.steps > 0 || estimate.schedule.empty()) return {{days, run.nodes}};

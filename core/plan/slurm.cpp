@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace orch::plan {
 namespace {
 
 constexpr std::size_t kLongestWord = 256;
+constexpr std::int64_t kUsualSignalSeconds = 600;
+constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM stores it in 16 bits
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -141,6 +144,18 @@ std::optional<double> parse_slurm_time(std::string_view text) {
   }
   if (seconds == 0) return std::nullopt;
   return static_cast<double>(seconds);
+}
+
+std::int64_t signal_seconds(const SlurmSettings& job, double step_seconds) {
+  const bool given = job.signal_seconds > 0;
+  const auto steps = static_cast<std::int64_t>(std::ceil(std::min(2 * step_seconds, 1e6)));
+  const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;
+  const auto limit = parse_slurm_time(job.time);
+  if (!limit) return std::min(seconds, kMostSignalSeconds);
+  // If a cluster's 600 s met an experiment's limit of ten minutes, the job would be told to stop at
+  // its start, and again after each requeue.
+  const auto most = static_cast<std::int64_t>(*limit / (given ? 2 : 5));
+  return std::clamp<std::int64_t>(std::min(seconds, most), 1, kMostSignalSeconds);
 }
 
 Status check_sbatch_word(std::string_view field, std::string_view value, const std::string& place) {

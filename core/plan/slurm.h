@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,11 @@ namespace orch::plan {
 // number may be large (100:00:00), the others may not. Nothing for any other text, and for zero,
 // which SLURM interprets as "no limit".
 std::optional<double> parse_slurm_time(std::string_view text);
+
+// The seconds before its limit at which a job is told to save: the run's value, at most half of the
+// limit; else ten minutes, at most a fifth of it; never more than SLURM's maximum. Two steps are
+// added: the running one, and a reserve for a wrong estimate.
+std::int64_t signal_seconds(const SlurmSettings& job, double step_seconds);
 
 // Checks that a string can stand on an #SBATCH line as the given field of plan::SlurmSettings:
 // partition, account, qos, constraint, reservation, hint, gres, time, or one of options. An empty

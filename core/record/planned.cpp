@@ -47,8 +47,10 @@ std::vector<RecordField> fields_of(const plan::Run& run, bool training) {
 
 plan::Estimate estimated_of(plan::Estimate estimate, double era) {
   auto& e = estimate;
-  for (double* time : {&e.step_seconds, &e.step_low, &e.step_high, &e.days_per_100b_tokens,
-                       &e.gpu_hours, &e.days_to_train})
+  for (double* time :
+       {&e.step_seconds, &e.step_low, &e.step_high, &e.days_per_100b_tokens, &e.gpu_hours,
+        &e.days_to_train, &e.interruptions, &e.days_with_failures, &e.days_with_failures_low,
+        &e.days_with_failures_high, &e.cost, &e.energy_kwh, &e.co2_kg})
     *time *= era;
   for (double* rate : {&e.tokens_per_second, &e.tflops_per_gpu, &e.tflops_per_gpu_simple, &e.mfu})
     *rate /= era;

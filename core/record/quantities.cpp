@@ -50,6 +50,11 @@ QuantityValue with_step_range(double value, const Estimate& e) {
   return ranged(value, range.low, range.high);
 }
 
+QuantityValue with_failures(double value, const Estimate& e) {
+  const auto range = e.range_with_failures(value);
+  return ranged(value, range.low, range.high);
+}
+
 }  // namespace
 
 const std::vector<Quantity>& quantities() {
@@ -76,6 +81,28 @@ const std::vector<Quantity>& quantities() {
       {"gpu_hours", "GPU-hours", "GPU-hours", Dimension::hours, Better::lower, 4,
        [](const M& m) { return maybe(m.gpu_hours); },
        [](const E& e) { return known(e.gpu_hours); }},
+      {"days_with_failures", "days to train with failures, restarts and waits", "with failures",
+       Dimension::days, Better::lower, 9, nullptr,
+       [](const E& e) {
+         return ranged(e.days_with_failures, e.days_with_failures_low, e.days_with_failures_high);
+       },
+       "days_with_failures", kPlanned},
+      {"cost", "cost of the training", "cost", Dimension::money, Better::lower, 5, nullptr,
+       [](const E& e) { return with_failures(e.cost, e); }, "cost", kPlanned},
+      {"energy_kwh", "energy of the training (kWh)", "kWh", Dimension::energy, Better::lower,
+       kUnshown, nullptr, [](const E& e) { return with_failures(e.energy_kwh, e); }, "energy",
+       kPlanned},
+      {"co2_kg", "CO2 of the training (kg)", "kg CO2", Dimension::mass, Better::lower, kUnshown,
+       nullptr, [](const E& e) { return with_failures(e.co2_kg, e); }, "co2", kPlanned},
+      {"interruptions", "failures during the training", "failures", Dimension::count, Better::lower,
+       kUnshown, nullptr, [](const E& e) { return known(e.interruptions); }, "", kPlanned},
+      {"goodput", "share of the time that computes for good (%)", "goodput", Dimension::share,
+       Better::higher, kUnshown, nullptr,
+       [](const E& e) {
+         return e.days_with_failures > 0 ? just(e.days_to_train / e.days_with_failures)
+                                         : std::nullopt;
+       },
+       "", kPlanned},
       {"last_loss", "loss", "loss", Dimension::loss, Better::lower, 8,
        [](const M& m) { return maybe(m.last_loss); }},
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},

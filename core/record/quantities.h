@@ -20,7 +20,11 @@ enum class Dimension {
   share,
   loss,
   clock,
-  power
+  power,
+  count,
+  money,
+  energy,
+  mass
 };
 enum class Better { lower, higher, neither };
 

@@ -82,6 +82,7 @@ void members(auto& io, Is<Measurement> auto& measured) {
 void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);
   for (const auto& [name, member] : plan::kEstimateNumbers) io(name, estimated.*member);
+  io("currency", estimated.currency);
   io("time_items", estimated.time);
 }
 

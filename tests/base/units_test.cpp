@@ -12,6 +12,9 @@ TEST_CASE("quantities are read in the unit that is expected", "[base][units]") {
   CHECK(parse_quantity("200 Gbit/s", Unit::bytes_per_second) == 25e9);
   CHECK(parse_quantity("312 TFLOPs", Unit::flops) == 312e12);
   CHECK(parse_quantity(" 5 us ", Unit::seconds) == 5 * 1e-6);
+  CHECK(parse_quantity("6 h", Unit::seconds) == 21'600);
+  CHECK(parse_quantity("10 min", Unit::seconds) == 600);
+  CHECK(parse_quantity("6.5 kW", Unit::watts) == 6500);
   CHECK(parse_quantity("0.7", Unit::none) == 0.7);
 }
 

@@ -53,6 +53,21 @@ local_orch run spent.lua -y --over-budget
 exits 0 '--over-budget'
 has "$out" '1 run submitted as 1 job' '--over-budget'
 
+# Money, too: what both cost by their estimates.
+mkdir clusters
+printf 'name: priced\nlike: local\noperation: { price: { value: 3 EUR, origin: "assumed: a test" } }\n' >clusters/priced.yaml
+at_home money 'steps 3 0.05'
+sed -i 's/"local"/"priced"/; s/gpu_hours = [^ ]*/money = 1e9/' money.lua
+orch plan money.lua --format json
+sed -i "s/1e9/$(python3 -c 'import json, sys
+print(0.7 * sum(run["cost"] for run in json.load(open(sys.argv[1]))["runs"]))' "$work/out")/" money.lua
+local_orch run money.lua -y
+exits 6 'more money than there is'
+has "$err" 'units of money' 'more money than there is'
+same 0 "$(submissions money)" 'more money than there is: nothing was submitted'
+local_orch run money.lua -y --take 1
+exits 0 'one run is cheap enough'
+
 # resume and retry also respect it.
 at_home again 'exit 3' 0.7
 local_orch run again.lua -y --take 1

@@ -29,6 +29,7 @@ function end_paragraph(i) {
 /^(Answer|How sure): / { answer = 1; next }
 answer && /^  / { next }  # the best of each size, a line each
 { answer = 0 }
+/^(failures: about|checkpoint_every (=|is not set)|energy: ) ?/ { next }
 /^the first to end is / { next }
 /^the fastest begins / { sub(/ and ends .*/, "") }
 

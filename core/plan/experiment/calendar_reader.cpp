@@ -72,6 +72,9 @@ void ExperimentReader::read_budget(const sol::object& value) {
   read_named(
       value, "budget", "budget = { gpu_hours = 3e6, deadline_days = 120 }",
       {{"gpu_hours", [&](auto& held, auto& at) { budget.gpu_hours = positive(held, at); }},
+       {"money", [&](auto& held, auto& at) { budget.money = positive(held, at); }},
+       {"energy_kwh", [&](auto& held, auto& at) { budget.energy_kwh = positive(held, at); }},
+       {"co2_kg", [&](auto& held, auto& at) { budget.co2_kg = positive(held, at); }},
        {"deadline_days", [&](auto& held, auto& at) { budget.deadline_days = positive(held, at); }},
        {"deadline", [&](auto& held, auto& at) { budget.deadline = date(held, at); }},
        {"reserve_nodes",

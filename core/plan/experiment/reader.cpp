@@ -19,7 +19,8 @@ const std::vector<std::string> kTop{
     "training", "trainer",     "stack", "repeats",  "expect"};
 
 const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
-const std::vector<std::string> kBudget{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
+const std::vector<std::string> kBudget{"gpu_hours", "money",         "energy_kwh",   "co2_kg",
+                                       "deadline",  "deadline_days", "reserve_nodes"};
 // SLURM options of an experiment; the partition belongs to the hardware.
 const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
                                     "time",    "hint", "gres"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/date.h"
@@ -98,11 +99,13 @@ void read_domain(const YamlField& field, plan::Partition& partition) {
 }
 
 plan::Partition read_partition(const YamlField& field, const GpuCatalog& gpus,
-                               const plan::Cluster* like) {
+                               const plan::Cluster* like,
+                               const std::optional<plan::SiteOperation>& of_all) {
   static const std::vector<std::string> known{
       "name",       "like",       "gpu",     "gpu_constants",  "gpus_per_node",
       "nodes",      "intra_node", "network", "pcie",           "host",
-      "efficiency", "slurm",      "fitted",  "measured_ranks", "gpus_per_domain"};
+      "efficiency", "slurm",      "fitted",  "measured_ranks", "gpus_per_domain",
+      "operation"};
   const Map map(field, known);
   const auto name = read_name(map, "a100-80g");
   const auto* base = base_of(map, name, like);
@@ -124,6 +127,9 @@ plan::Partition read_partition(const YamlField& field, const GpuCatalog& gpus,
   if (const auto* host = asked.find("host", "{ memory: …, memory_bandwidth: … }"))
     read_constants(Map(*host, keys(kHostFields)), kHostFields, asked.presence(), partition);
   if (const auto* slurm = map.find("slurm")) read_slurm(*slurm, partition.slurm);
+  if (of_all) override_operation(*of_all, partition.operation);
+  if (const auto* own = map.find("operation"))
+    override_operation(read_operation(*own), partition.operation);
   partition.stacks.clear();
   read_calibration(map.find("fitted"), partition);
   return partition;
@@ -131,14 +137,18 @@ plan::Partition read_partition(const YamlField& field, const GpuCatalog& gpus,
 
 void read_partitions(const Map& map, const GpuCatalog& gpus, const plan::Cluster* like,
                      plan::Cluster& cluster) {
+  const auto* operation = map.find("operation");
+  const auto of_all = operation ? std::optional(read_operation(*operation)) : std::nullopt;
   const auto* field =
       RequiredField{map, like == nullptr}.find("partitions", "a list with a '- name: …' for each");
   if (!field && like) cluster.partitions = like->partitions;
+  for (auto& partition : cluster.partitions)
+    if (of_all) override_operation(*of_all, partition.operation);
   const auto items = field ? field->list() : std::nullopt;
   if (!items) return;
   if (items->empty()) field->problem("the list is empty", "describe at least one partition");
   for (const auto& item : *items) {
-    auto partition = read_partition(item, gpus, like);
+    auto partition = read_partition(item, gpus, like, of_all);
     if (!partition.name.empty() && cluster.find(partition.name))
       item.problem(fmt::format("a second partition is called '{}'", printable(partition.name)),
                    "give each partition a name of its own");
@@ -205,7 +215,7 @@ plan::Cluster read_cluster(const YamlField& document, const std::string& file,
                            const GpuCatalog& gpus, const FindBase& find_base) {
   plan::Cluster cluster;
   cluster.file = file;
-  const Map map(document, {"name", "doc", "like", "launch", "measured", "partitions"});
+  const Map map(document, {"name", "doc", "like", "launch", "measured", "operation", "partitions"});
   cluster.name = read_name(map, "the file's name without .yaml");
   check_file_name(map, cluster);
   const auto like = read_like(map, find_base, cluster);

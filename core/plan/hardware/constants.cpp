@@ -36,13 +36,28 @@ const ConstantKind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
 const ConstantKind kColumns{Unit::none, 1, 4096, "a number of columns", "1 to 4096", "128", ""};
 
-const std::array<ConstantField<plan::Gpu>, 6> kGpuFields{{
+const ConstantKind kRate{Unit::none, 0,      1, "a number of failures per GPU-hour",
+                         "0 to 1",   "2e-5", ""};
+const ConstantKind kDays{Unit::none, 0.01, 1e6, "a number of days", "0.01 to 1,000,000", "260", ""};
+const ConstantKind kCount{Unit::none,         0.1, 1e6, "a number of failures",
+                          "0.1 to 1,000,000", "3", ""};
+const ConstantKind kDuration{Unit::seconds,  0,     30 * kDay,  "a time",
+                             "0 s to 720 h", "6 h", "s, min, h"};
+const ConstantKind kPower{Unit::watts, 0, 1e5, "a power", "0 W to 100 kW", "400 W", "W, kW"};
+const ConstantKind kPue{Unit::none, 1, 10, "a factor", "1 to 10", "1.2", ""};
+const ConstantKind kCarbon{Unit::none,   0,    5000, "a number of grams of CO2 per kWh",
+                           "0 to 5,000", "57", ""};
+const ConstantKind kPrice{Unit::none,           0,          1e9, "a price with its currency",
+                          "0 to 1,000,000,000", "2.50 EUR", ""};
+
+const std::array<ConstantField<plan::Gpu>, 7> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},
     {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
     {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
     {"communicator_memory", &plan::Gpu::communicator_memory, &kSmallMemory, false},
     {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
     {"tile", &plan::Gpu::tile, &kColumns, false},
+    {"watts", &plan::Gpu::watts, &kPower, false},
 }};
 
 const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
@@ -78,6 +93,22 @@ const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields{{
 const std::array<ConstantField<plan::Partition>, 2> kHostFields{{
     {"memory", &plan::Partition::host_memory, &kMemory},
     {"memory_bandwidth", &plan::Partition::host_memory_bandwidth, &kBandwidth},
+}};
+
+const std::array<ConstantField<plan::SiteOperation>, 13> kOperationFields{{
+    {"failures", &plan::SiteOperation::failures, &kRate, false},
+    {"node_days_between_failures", &plan::SiteOperation::node_days_between_failures, &kDays, false},
+    {"failure_count", &plan::SiteOperation::failure_count, &kCount, false},
+    {"detection", &plan::SiteOperation::detection, &kDuration, false},
+    {"start", &plan::SiteOperation::start, &kDuration, false},
+    {"queue_wait", &plan::SiteOperation::queue_wait, &kDuration, false},
+    {"checkpoint_bandwidth", &plan::SiteOperation::checkpoint_bandwidth, &kBandwidth, false},
+    {"file_system_bandwidth", &plan::SiteOperation::file_system_bandwidth, &kBandwidth, false},
+    {"snapshot_bandwidth", &plan::SiteOperation::snapshot_bandwidth, &kBandwidth, false},
+    {"watts", &plan::SiteOperation::watts, &kPower, false},
+    {"idle_watts", &plan::SiteOperation::idle_watts, &kPower, false},
+    {"pue", &plan::SiteOperation::pue, &kPue, false},
+    {"gco2_per_kwh", &plan::SiteOperation::gco2_per_kwh, &kCarbon, false},
 }};
 
 std::string constant_example(const ConstantKind& kind) {

@@ -32,6 +32,7 @@ extern const ConstantKind kShare;
 extern const ConstantKind kShareOrZero;
 extern const ConstantKind kFactor;
 extern const ConstantKind kSpread;
+extern const ConstantKind kPrice;  // with a currency
 
 // A key and the member that stores its { value, origin }.
 template <class T>
@@ -42,10 +43,12 @@ struct ConstantField {
   bool required = true;
 };
 
-extern const std::array<ConstantField<plan::Gpu>, 6> kGpuFields;  // without its peaks
+extern const std::array<ConstantField<plan::Gpu>, 7> kGpuFields;  // without its peaks
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
 extern const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
+extern const std::array<ConstantField<plan::SiteOperation>, 13>
+    kOperationFields;  // without its prices
 
 void read_constant(const YamlField& field, const ConstantKind& kind, plan::Constant& out);
 std::string constant_example(const ConstantKind& kind);  // "{ value: 80 GiB, origin: … }"
@@ -78,6 +81,11 @@ Map read_gpu_constants(const YamlField& field, const std::vector<std::string>& o
 // rows of any software. Without them, a calibration inherited through `like` stays, and its
 // constants override the fields too.
 void read_calibration(const YamlField* field, plan::Partition& partition);
+
+// The `operation` of a partition, or of all partitions of a cluster: what is given has an origin.
+plan::SiteOperation read_operation(const YamlField& field);
+// Replaces what is given. A price or a failure rate replaces the other form of it, too.
+void override_operation(const plan::SiteOperation& given, plan::SiteOperation& out);
 
 // Reads a partition's SLURM options over those already set.
 void read_slurm(const YamlField& field, plan::SlurmSettings& slurm);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
@@ -28,7 +29,10 @@ std::string value_text(double value, Unit unit) {
     case Unit::bytes_per_second:
       return fmt::format("{:.5g} GB/s", value / 1e9);
     case Unit::seconds:
+      if (value >= 1 || value == 0) return fmt::format("{:.5g} s", value);
       return fmt::format("{:.5g} us", value * 1e6);
+    case Unit::watts:
+      return fmt::format("{:.5g} W", value);
     case Unit::flops:
       return value < 1e12 ? fmt::format("{:.5g} GFLOPs", value / 1e9)
                           : fmt::format("{:.5g} TFLOPs", value / 1e12);
@@ -87,6 +91,12 @@ std::vector<NamedConstant> named_constants(const plan::Partition& partition) {
   add(out, "pcie", partition.pcie, kLinkFields);
   add(out, "host", partition, kHostFields);
   add(out, "efficiency", partition.efficiency, kEfficiencyFields);
+  const auto& operation = partition.operation;
+  add(out, "operation", operation, kOperationFields);
+  for (const auto& [name, price] : {std::pair("operation.price", &operation.price),
+                                    std::pair("operation.node_price", &operation.node_price)})
+    if (!price->origin.empty())
+      out.push_back({name, fmt::format("{:.5g} {}", price->value, operation.currency), *price});
   return out;
 }
 

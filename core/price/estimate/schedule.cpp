@@ -8,6 +8,7 @@
 #include "core/plan/stack.h"
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
+#include "core/price/estimate/goodput.h"
 
 namespace orch::estimate {
 namespace {
@@ -188,6 +189,7 @@ Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {
   }
   out.schedule = lay_out(run, phases, costs, out);
   add_up(out.schedule, out);
+  add_failures(run, out);
   return {};
 }
 

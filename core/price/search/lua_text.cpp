@@ -145,7 +145,8 @@ std::string windows_lua(const std::vector<plan::TimeWindow>& windows) {
 
 std::string budget_lua(const plan::Budget& budget) {
   LuaFields fields;
-  fields.number("gpu_hours", budget.gpu_hours).number("deadline_days", budget.deadline_days);
+  for (const auto& each : plan::kExpenseLimits) fields.number(each.name, budget.*each.limit);
+  fields.number("deadline_days", budget.deadline_days);
   if (budget.deadline) fields.word("deadline", format_date(*budget.deadline));
   fields.number("reserve_nodes", budget.reserve_nodes);
   return fields.text();

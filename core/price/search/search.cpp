@@ -18,6 +18,7 @@
 #include "core/plan/check.h"
 #include "core/plan/tie.h"
 #include "core/price/estimate/estimate.h"
+#include "core/price/estimate/goodput.h"
 #include "core/price/search/maker.h"
 
 namespace orch::search {
@@ -159,8 +160,10 @@ class SearchWorker {
     const auto score = score_of(estimate, run.partition, place);
     if (estimate.fit == plan::MemoryFit::oom) return leave(run, estimate, score);
     ++fitting_;
+    if (estimate.schedule.empty() && plan::limits_expense(experiment_.budget))
+      estimate::add_failures(run, estimate);
     const bool kept = plan::keeps_limits(
-        experiment_, estimate.gpu_hours,
+        experiment_, estimate.expense(),
         estimate.schedule.empty() ? std::vector<plan::Portion>{{estimate.days_to_train, run.nodes}}
                                   : estimate.portions(estimate.days_to_train));
     kept_ += kept;

@@ -474,25 +474,46 @@ double Campaign::gpu_hours_left(std::size_t run) const {
 }
 
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
-  const double budget = experiment_.budget.gpu_hours;
-  if (budget <= 0 || options_.over_budget) return {};
+  if (options_.over_budget) return {};
+  for (const auto& each : plan::kExpenseLimits)
+    if (auto status = check_limit(each, more); !status) return status;
+  return {};
+}
+
+// What a run takes of this for a GPU-hour, by its estimate.
+double Campaign::rate(std::size_t run, const plan::ExpenseLimit& of) const {
+  const auto& estimated = runs_[run].record.estimated;
+  const auto expense = estimated ? estimated->expense() : plan::Expense{};
+  if (of.amount == &plan::Expense::gpu_hours) return 1;
+  return expense.gpu_hours > 0 ? expense.*of.amount / expense.gpu_hours : 0;
+}
+
+Status Campaign::check_limit(const plan::ExpenseLimit& of,
+                             const std::vector<std::size_t>& more) const {
+  const double budget = experiment_.budget.*of.limit;
+  if (budget <= 0) return {};
+  const auto left = [&](std::size_t run) { return rate(run, of) * gpu_hours_left(run); };
   // Runs that are due are committed already; others are added.
-  double spent = gpu_hours_used() + gpu_hours_committed(), asked = 0;
+  double spent = 0, asked = 0;
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    spent += rate(run, of) * runs_[run].gpu_hours();
+    if (is_open(runs_[run]) || is_due(run)) spent += left(run);
+  }
   for (const auto run : more) {
-    asked += gpu_hours_left(run);
-    if (is_due(run)) spent -= gpu_hours_left(run);
+    asked += left(run);
+    if (is_due(run)) spent -= left(run);
   }
   if (spent + asked <= budget) return {};
   std::size_t possible = 0;
   double sum = spent;
   for (const auto run : more)
-    if (sum += gpu_hours_left(run); sum <= budget) ++possible;
+    if (sum += left(run); sum <= budget) ++possible;
   std::string fix = "--over-budget submits them all the same";
   if (possible > 0) fix = fmt::format("orch run --take {} keeps it; ", possible) + fix;
   return Error{experiment_.name + ": budget",
-               fmt::format("{} run{} would take {:.3g} GPU-hours and {:.3g} are used or committed, "
-                           "of {:.6g}",
-                           more.size(), more.size() == 1 ? "" : "s", asked, spent, budget),
+               fmt::format("{} run{} would take {:.3g} {} and {:.3g} are used or committed, of "
+                           "{:.6g}",
+                           more.size(), more.size() == 1 ? "" : "s", asked, of.unit, spent, budget),
                fix};
 }
 

@@ -95,6 +95,8 @@ class Campaign {
   void clear_stop_files(const std::vector<std::size_t>& which);
 
  private:
+  double rate(std::size_t run, const plan::ExpenseLimit& of) const;
+  Status check_limit(const plan::ExpenseLimit& of, const std::vector<std::size_t>& more) const;
   Status read_runs();
   void note_ended(const std::vector<std::string>& stamps);
   void read_run(FollowedRun& view, const fs::path& folder);

@@ -15,9 +15,6 @@
 namespace orch::render {
 namespace {
 
-constexpr std::int64_t kUsualSignalSeconds = 600;
-constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM stores it in 16 bits
-
 // Fills a new table that becomes a global. Plain Lua calls, because this runs for every script.
 class LuaTable {
  public:
@@ -172,7 +169,7 @@ void set_job(lua_State* L, const plan::Run& run, const Context& context) {
   const auto& job = run.job;
   LuaTable table(L, "job");
   set_fields(table, run, "job");
-  table.set("signal_seconds", signal_seconds(job, context.step_seconds));
+  table.set("signal_seconds", plan::signal_seconds(job, context.step_seconds));
   table.set("spare_nodes", job.spare_nodes.value_or(0));
   table.set("options", job.options);
   table.set("environment", plain_environment(job));
@@ -223,18 +220,6 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
   set_job(L, run, context);
   set_orch(L, context);
   if (context.launch) set_launch(L, run, *context.launch);
-}
-
-std::int64_t signal_seconds(const plan::SlurmSettings& job, double step_seconds) {
-  const bool given = job.signal_seconds > 0;
-  const auto steps = static_cast<std::int64_t>(std::ceil(std::min(2 * step_seconds, 1e6)));
-  const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;
-  const auto limit = plan::parse_slurm_time(job.time);
-  if (!limit) return std::min(seconds, kMostSignalSeconds);
-  // If a cluster's 600 s met an experiment's limit of ten minutes, the job would be told to stop at
-  // its start, and again after each requeue.
-  const auto most = static_cast<std::int64_t>(*limit / (given ? 2 : 5));
-  return std::clamp<std::int64_t>(std::min(seconds, most), 1, kMostSignalSeconds);
 }
 
 }  // namespace orch::render

@@ -19,7 +19,7 @@ namespace {
 
 using SortedJson = nlohmann::json;
 
-constexpr std::string_view kHead = "{\"orch_index\":7}";  // with its version
+constexpr std::string_view kHead = "{\"orch_index\":8}";  // with its version
 
 fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 

@@ -52,6 +52,15 @@ void take_run(const plan::Run& run, record::LiveRun& out) {
   out.record.measured.gpu_hours = 0;
 }
 
+// What the steps of a job take, instead of all of the training.
+void shorten(const plan::Run& run, plan::Estimate& estimate) {
+  const double whole = estimate.gpu_hours;
+  estimate.gpu_hours = plan::hours_of_steps(run, estimate.step_seconds);
+  if (!(whole > 0)) return;
+  for (double* each : {&estimate.cost, &estimate.energy_kwh, &estimate.co2_kg})
+    *each *= estimate.gpu_hours / whole;
+}
+
 }  // namespace
 
 Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
@@ -67,7 +76,7 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
     out.variant += fields.text_or("variant", "");
     auto& estimate = out.record.estimated.emplace(plan::parse_estimate(fields));
     if (!fields.problem().empty()) return damaged(estimate_path, fields.problem(), kPlanAgain);
-    if (run->steps > 0) estimate.gpu_hours = plan::hours_of_steps(*run, estimate.step_seconds);
+    if (run->steps > 0) shorten(*run, estimate);
   }
   // Folders may have been renamed.
   out.record.id = run_folder.filename().string();
@@ -119,7 +128,9 @@ Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experime
   plan::Experiment out;
   out.name = fields.text("name");
   out.file = fields.text("file");
-  out.budget.gpu_hours = fields.number("gpu_hours");
+  fields.number("gpu_hours");  // the only one that is always there
+  for (const auto& each : plan::kExpenseLimits)
+    out.budget.*each.limit = fields.number_or(each.name, 0);
   out.budget.deadline = parse_date(fields.text("deadline"));
   out.expect = read_expected(fields);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
@@ -133,8 +144,10 @@ Status write_experiment(const fs::path& experiment_folder, const plan::Experimen
       .field("version", std::int64_t{1})
       .field("name", printable(experiment.name))
       .field("file", printable(experiment.file))
-      .field("gpu_hours", budget.gpu_hours)
       .field("deadline", budget.deadline ? format_date(*budget.deadline) : "");
+  for (const auto& each : plan::kExpenseLimits)
+    if (budget.*each.limit > 0 || each.limit == &plan::Budget::gpu_hours)
+      to.field(each.name, budget.*each.limit);
   if (!experiment.expect.empty()) write_expected(experiment.expect, to);
   return write_file_atomically(experiment_folder / "experiment.json", std::move(to.end()).text());
 }

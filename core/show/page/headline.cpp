@@ -145,6 +145,15 @@ std::string best(const std::vector<PageLine>& lines) {
   return out;
 }
 
+// "105 days to train, 108 with failures, 964,175 GPU-hours, 578,505 EUR".
+std::string training_text(const plan::Estimate& guess) {
+  auto out = shown(guess.days_to_train) + " days to train";
+  if (guess.interruptions >= 1) out += ", " + shown(guess.days_with_failures) + " with failures";
+  if (guess.gpu_hours > 0) out += ", " + group_digits(guess.gpu_hours) + " GPU-hours";
+  if (guess.cost > 0) out += ", " + group_digits(guess.cost) + " " + escape(guess.currency);
+  return out;
+}
+
 // One large number if all runs have the same model; measured runs are preferred to estimates.
 std::string winner(const std::vector<PageLine>& lines) {
   const PageLine* best = nullptr;
@@ -167,10 +176,7 @@ std::string winner(const std::vector<PageLine>& lines) {
   if (best->gpus > 0)
     means.push_back(group_digits(best->gpus * 24 * days.value) + " GPU-hours per 100B tokens");
   const auto& guess = best->record->estimated;
-  if (guess && guess->days_to_train > 0)
-    means.push_back(shown(guess->days_to_train) + " days to train" +
-                    (guess->gpu_hours > 0 ? ", " + group_digits(guess->gpu_hours) + " GPU-hours"
-                                          : std::string()));
+  if (guess && guess->days_to_train > 0) means.push_back(training_text(*guess));
   std::string out = fmt::format(
       "<p class=\"big\"><b>{}</b> days per 100B tokens</p>\n<ul "
       "class=\"means\">",

@@ -45,15 +45,30 @@ std::string end_of(const Planned& planned, const plan::Experiment& experiment) {
   return day_text(experiment.calendar.end(planned.portions(planned.job_days())));
 }
 
-// "300B tokens in 106 days (90–124), 974,760 GPU-hours (32 % of the budget), done 2027-03-14".
+// ", 108 with failures"; empty where none is expected.
+std::string with_failures(const Planned& planned) {
+  const auto& e = planned.estimate;
+  if (planned.run.steps > 0 || e.interruptions < 1) return "";
+  return fmt::format(", {} with failures", significant(e.days_with_failures));
+}
+
+// "300B tokens in 106 days (90–124), 108 with failures, 974,760 GPU-hours (32 % of the budget),
+// done 2027-03-14".
 std::string price_and_end(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
   auto out = run.steps > 0
                  ? plural(run.steps, "step") + " in " + format_seconds(planned.job_days() * kDay)
                  : format_tokens(run.tokens) + " tokens in " + days_text(planned.estimate);
-  out += ", " + amount(planned.job_hours()) + " GPU-hours";
-  if (const double all = experiment.budget.gpu_hours; all > 0)
-    out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
+  out += with_failures(planned);
+  const auto expense = planned.job_expense();
+  for (const auto& each : plan::kExpenseLimits) {
+    const double all = experiment.budget.*each.limit, here = expense.*each.amount;
+    const bool always =
+        each.amount == &plan::Expense::gpu_hours || each.amount == &plan::Expense::money;
+    if ((!always && all <= 0) || here <= 0) continue;
+    out += ", " + expense_text(each, here, planned.estimate.currency);
+    if (all > 0) out += fmt::format(" ({} % of the budget)", group_digits(100 * here / all));
+  }
   if (!experiment.calendar.start || run.steps > 0) return out;
   const auto end = experiment.calendar.end(planned.portions(planned.job_days()));
   return out + (end ? ", done " + day_text(end) : ", and the calendar has no days for all of it");
@@ -93,7 +108,8 @@ std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
     alone.budget.*limit = all.*limit;
     alone.calendar = experiment.calendar;
   };
-  if (all.gpu_hours > 0) add(&plan::Budget::gpu_hours);
+  for (const auto& each : plan::kExpenseLimits)
+    if (all.*each.limit > 0) add(each.limit);
   if (all.deadline_days > 0) add(&plan::Budget::deadline_days);
   if (all.deadline) add(&plan::Budget::deadline);
   return out;

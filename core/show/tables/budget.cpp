@@ -13,9 +13,16 @@ using plan::Planned;
 
 // "656,941 GPU-hours (66 %) and 213.8 days, 237.6 on the calendar".
 std::string price(const Planned& run, const Experiment& experiment) {
-  auto out = amount(run.job_hours()) + " GPU-hours";
-  if (const double all = experiment.budget.gpu_hours; all > 0)
-    out += fmt::format(" ({} %)", group_digits(100 * run.job_hours() / all));
+  const auto expense = run.job_expense();
+  std::vector<std::string> amounts;
+  for (const auto& each : plan::kExpenseLimits) {
+    const double all = experiment.budget.*each.limit, here = expense.*each.amount;
+    const bool always = each.amount == &plan::Expense::gpu_hours;
+    if (!always && all <= 0) continue;
+    amounts.push_back(expense_text(each, here, run.estimate.currency) +
+                      (all > 0 ? fmt::format(" ({} %)", group_digits(100 * here / all)) : ""));
+  }
+  auto out = join(amounts, ", ");
   out += fmt::format(" and {:.1f} days", run.job_days());
   if (run.run.steps > 0)
     out += fmt::format(" for {} steps", group_digits(static_cast<double>(run.run.steps)));
@@ -60,9 +67,15 @@ std::string first_to_end(const RankedRuns& result) {
 
 }  // namespace
 
+std::string expense_text(const plan::ExpenseLimit& of, double value, const std::string& currency) {
+  const bool has_currency = of.amount == &plan::Expense::money && !currency.empty();
+  return amount(value) + " " + (has_currency ? currency : of.unit);
+}
+
 std::string limits_text(const plan::Budget& budget) {
   std::vector<std::string> parts;
-  if (budget.gpu_hours > 0) parts.push_back(amount(budget.gpu_hours) + " GPU-hours");
+  for (const auto& each : plan::kExpenseLimits)
+    if (budget.*each.limit > 0) parts.push_back(expense_text(each, budget.*each.limit, ""));
   if (budget.deadline_days > 0)
     parts.push_back(
         fmt::format("{:g} day{}", budget.deadline_days, budget.deadline_days == 1 ? "" : "s"));
@@ -77,17 +90,21 @@ std::string_view name(RunStanding standing) {
 }
 
 bool keeps(const Planned& run, const Experiment& experiment) {
-  return plan::keeps_limits(experiment, run.job_hours(), run.portions(run.job_days()));
+  return plan::keeps_limits(experiment, run.job_expense(), run.portions(run.job_days()));
 }
 
 RunStanding standing(const Planned& run, const Experiment& experiment) {
-  const auto hours = run.estimate.range_of(run.job_hours());
+  const auto expense = run.job_expense();
+  const auto hours = run.estimate.range_of(expense.gpu_hours);
+  const auto factors = run.estimate.range_with_failures(1);
   const auto days = run.estimate.range_of(run.job_days());
-  const auto kept = [&](double gpu_hours, double job_days) {
-    return plan::keeps_limits(experiment, gpu_hours, run.portions(job_days));
+  const auto kept = [&](double factor, double gpu_hours, double job_days) {
+    auto bound = expense.times(factor);
+    bound.gpu_hours = gpu_hours;
+    return plan::keeps_limits(experiment, bound, run.portions(job_days));
   };
-  if (kept(hours.high, days.high)) return RunStanding::kept;
-  return kept(hours.low, days.low) ? RunStanding::at_risk : RunStanding::broken;
+  if (kept(factors.high, hours.high, days.high)) return RunStanding::kept;
+  return kept(factors.low, hours.low, days.low) ? RunStanding::at_risk : RunStanding::broken;
 }
 
 ReportVerdict budget_verdict(const RankedRuns& result) {

@@ -300,6 +300,7 @@ show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar,
   add(run_table(p, calendar));
   add(quantities_table(p));
   add(schedule_table(p.estimate, calendar));
+  if (!p.estimate.lost.empty()) add(lost_table(p.estimate));
   add(time_table(p.estimate));
   if (!p.estimate.memory.empty()) {
     const auto& fullest = fullest_stage(p.estimate);

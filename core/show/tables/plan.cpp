@@ -128,13 +128,25 @@ void add_settings(const RankedRuns& result, PlannedColumns& to) {
   for (const auto* planned : result.runs) add(*planned->run.strategy);
 }
 
+// " EUR"; empty if there are several currencies.
+std::string currency_of(const PlannedColumns& of) {
+  std::set<std::string> all;
+  for (const auto* planned : of.rows()) all.insert(planned->estimate.currency);
+  return all.size() != 1 || all.begin()->empty() ? "" : " " + *all.begin();
+}
+
 void add_estimates(PlannedColumns& to) {
   for (const auto& quantity : record::quantities()) {
     if (!quantity.estimated) continue;
     const bool shown = quantity.rank != record::kUnshown;
-    to.add(std::string(quantity.name), shown ? std::string(quantity.head) : "", quantity.rank,
-           [&quantity](const Planned& p) {
-             return quantity_cell(quantity, record::estimated(quantity, p.estimate));
+    auto title = shown ? std::string(quantity.head) : std::string();
+    if (quantity.unit == record::Dimension::money) title += currency_of(to);
+    const bool of_failures = quantity.name == "days_with_failures";
+    to.add(std::string(quantity.name), std::move(title), quantity.rank,
+           [&quantity, of_failures](const Planned& p) {
+             auto cell = quantity_cell(quantity, record::estimated(quantity, p.estimate));
+             if (of_failures && p.estimate.interruptions < 1) cell.text.clear();
+             return cell;
            })
         .range = quantity.range;
     if (quantity.name == "days_to_train")
@@ -160,12 +172,24 @@ void add_dates(const plan::Calendar& calendar, PlannedColumns& to) {
   add("ends_high", "", [](const Estimate& e) { return e.range_of(e.days_to_train).high; });
 }
 
+std::optional<double> lost_share(const plan::CheckpointInterval& interval) {
+  return interval.lost > 0 ? std::optional(interval.lost) : std::nullopt;
+}
+
 void add_remarks(const plan::Experiment& experiment, PlannedColumns& to) {
   to.add("tflops_convention", [](const Planned&) { return "megatron"; });
   if (plan::has_limits(experiment.budget))
     to.add("budget", [&experiment](const Planned& p) -> Cell {
       return p.estimate.fit == plan::MemoryFit::oom ? Cell() : name(standing(p, experiment));
     });
+  to.add("currency", [](const Planned& p) { return p.estimate.currency; });
+  to.add("checkpoint_lost", [](const Planned& p) { return lost_share(p.estimate.checkpoint); });
+  to.add("best_checkpoint_every", [](const Planned& p) -> Cell {
+    const auto steps = p.estimate.best_checkpoint.steps;
+    return steps > 0 ? Cell(steps) : Cell();
+  });
+  to.add("best_checkpoint_lost",
+         [](const Planned& p) { return lost_share(p.estimate.best_checkpoint); });
   to.add("priced_as", [](const Planned& p) { return p.estimate.stack; });
   to.add("remarks", [](const Planned& p) { return join(p.estimate.remarks, "; "); });
   to.add("fit_reason", [](const Planned& p) { return p.estimate.fit_reason; });

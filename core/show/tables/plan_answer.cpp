@@ -77,6 +77,7 @@ show::Answer plan_answer(const RankedRuns& result, std::size_t top) {
   add(warnings_by_subject(result));
   add(Findings{"", {{"unequal", unequal_text(result)}}});
   add(rejected_by_reason(*result.rejected));
+  add(Findings{"", {{"failures", failures_text(result)}}});
   add(budget_and_dates(result));
   add(answer_findings(result));
   return out;

@@ -71,6 +71,9 @@ std::string run_text(const plan::Planned& run, const std::vector<const plan::Pla
 // The rejected runs counted by reason, with one example and the fix for each.
 show::Findings rejected_by_reason(const std::vector<plan::RejectedRun>& rejected);
 
+// "2,000,000 EUR", "433,000 kWh"; in a budget money has no currency: that of the clusters' prices.
+std::string expense_text(const plan::ExpenseLimit& of, double value, const std::string& currency);
+
 // "3,000,000 GPU-hours and 200 days".
 std::string limits_text(const plan::Budget& budget);
 
@@ -88,6 +91,13 @@ struct ReportVerdict {
   bool over = false;
 };
 ReportVerdict budget_verdict(const RankedRuns& result);
+
+// Failures during the fastest run, what they and its checkpoint_every cost, and its energy; empty
+// where less than one is expected.
+std::string failures_text(const RankedRuns& result);
+
+// The time of a training with failures, by cause.
+show::Table lost_table(const plan::Estimate& estimate);
 
 // When the fastest run ends, compared with the deadline; empty without a start.
 std::string dates_text(const RankedRuns& result);

@@ -93,7 +93,8 @@ TEST_CASE("an unknown key is named with its path and a guess", "[hardware]") {
   CHECK(complaint("      account:", "      acount:") ==
         "toy.yaml:26: partitions[1].slurm.acount: no such field\n  did you mean 'account'?");
   CHECK(complaint("doc: a toy", "zzz: 1") ==
-        "toy.yaml:2: zzz: no such field\n  one of: name, doc, like, launch, measured, partitions");
+        "toy.yaml:2: zzz: no such field\n  one of: name, doc, like, launch, measured, operation, "
+        "partitions");
 }
 
 TEST_CASE("a missing key is named with what to write", "[hardware]") {

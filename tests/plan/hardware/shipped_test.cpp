@@ -28,8 +28,9 @@ std::vector<plan::Constant> constants(const plan::Efficiency& e) {
 }
 
 bool says_its_kind(const std::string& origin) {
-  return origin.starts_with("datasheet: ") || origin.starts_with("measured: ") ||
-         origin.starts_with("fitted: ") || origin.starts_with("assumed: ");
+  return origin.starts_with("published: ") || origin.starts_with("datasheet: ") ||
+         origin.starts_with("measured: ") || origin.starts_with("fitted: ") ||
+         origin.starts_with("assumed: ");
 }
 
 TEST_CASE("the clusters that orch promises are there", "[hardware][shipped]") {
@@ -55,6 +56,7 @@ TEST_CASE("every shipped cluster loads and is plausible", "[hardware][shipped]")
       CHECK(partition.efficiency.attention.value <= partition.efficiency.gemm.value);
       CHECK(partition.intra_node.latency.value <= partition.network.latency.value);
       CHECK(partition.host_memory.value > 0.5 * partition.gpu.memory.value);
+      if (gpu.name != "cpu") CHECK((gpu.watts.value >= 150 && gpu.watts.value <= 1500));
     }
   }
 }
@@ -74,6 +76,11 @@ TEST_CASE("every shipped number says what kind of number it is", "[hardware][shi
                constant.origin.starts_with("measured: ")));
         all.push_back(constant);
       }
+      const auto& operation = partition.operation;
+      all.insert(all.end(), {operation.failures, operation.failure_count, operation.detection,
+                             operation.start, operation.queue_wait, operation.checkpoint_bandwidth,
+                             operation.snapshot_bandwidth, operation.pue});
+      if (gpu.name != "cpu") all.push_back(gpu.watts);
       for (const auto& constant : all) {
         CAPTURE(name, partition.name, constant.value, constant.origin);
         CHECK(says_its_kind(constant.origin));

@@ -51,7 +51,8 @@ TEST_CASE("all fields of an experiment are written", "[search]") {
               rampup = { start = 32, step = 32, samples = 1000000, fewer_nodes = true, phases = 3 } },
     training = { seed = { 1, 2 } },
     start = "2027-01-01", availability = 0.9,
-    budget = { gpu_hours = 123456.5, deadline_days = 90, deadline = "2027-06-01", reserve_nodes = 1 },
+    budget = { gpu_hours = 123456.5, energy_kwh = 87654.5, co2_kg = 5432.5, deadline_days = 90,
+               deadline = "2027-06-01", reserve_nodes = 1 },
     expect = { { tokens_per_second = { value = 68000, below = 0.05, above = 0.125 } },
                { where = "gpus=16", peak_memory = { value = 6e10, above = 0.1 },
                  tokens_per_second = { value = 70000, below = 0.02 } } },
@@ -82,6 +83,8 @@ TEST_CASE("all fields of an experiment are written", "[search]") {
   CHECK(again.calendar.start == experiment.calendar.start);
   CHECK(again.calendar.availability == experiment.calendar.availability);
   CHECK(again.budget.gpu_hours == experiment.budget.gpu_hours);
+  CHECK(again.budget.energy_kwh == 87654.5);
+  CHECK(again.budget.co2_kg == 5432.5);
   CHECK(again.budget.deadline_days == experiment.budget.deadline_days);
   CHECK(again.budget.deadline == experiment.budget.deadline);
   CHECK(again.budget.reserve_nodes == experiment.budget.reserve_nodes);

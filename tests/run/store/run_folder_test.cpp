@@ -117,6 +117,10 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
   place.file("gpt/a-1/run.json", with(kRun, "\"steps\": 0", "\"steps\": 500"));
   CHECK(read_live_run(folder)->record.measured.steps_planned == 500);
   CHECK(read_live_run(folder)->record.estimated->gpu_hours == Approx(500 * 2.5 * 16 / 3600));
+  // A price of 2 per GPU-hour.
+  place.file("gpt/a-1/estimate.json",
+             with(kEstimate, "\"gpu_hours\"", "\"cost\": 6357.8, \"gpu_hours\""));
+  CHECK(read_live_run(folder)->record.estimated->cost == Approx(2 * 500 * 2.5 * 16 / 3600));
   for (const auto* name : {"job.sbatch", "job-2.sbatch", "job-3.sbatch", "job-5.sbatch"})
     place.file(fs::path("gpt/a-1") / name, "");
   CHECK(read_live_run(folder)->phases == 3);
@@ -334,6 +338,8 @@ TEST_CASE("what a follower needs of an experiment is read as it was written", "[
   asked.name = "gpt";
   asked.file = "a \"b\".lua";
   asked.budget.gpu_hours = 1000.5;
+  asked.budget.money = 2e6;
+  asked.budget.co2_kg = 12.5;
   asked.budget.deadline = parse_date("2026-12-01");
   asked.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
   asked.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
@@ -344,6 +350,9 @@ TEST_CASE("what a follower needs of an experiment is read as it was written", "[
   CHECK((*back)->name == "gpt");
   CHECK((*back)->file == "a \"b\".lua");
   CHECK((*back)->budget.gpu_hours == 1000.5);
+  CHECK((*back)->budget.money == 2e6);
+  CHECK((*back)->budget.energy_kwh == 0);
+  CHECK((*back)->budget.co2_kg == 12.5);
   CHECK((*back)->budget.deadline == asked.budget.deadline);
   CHECK((*back)->expect == asked.expect);
 }

@@ -335,6 +335,20 @@ TEST_CASE("the best of each strategy stands above all, with its cost", "[page]")
                         ContainsSubstring("352,6"));
 }
 
+TEST_CASE("the first screen has failures and money where they are known", "[page]") {
+  auto run = described("r", {"ddp", 384, 1, 1, 1, 768, 0});
+  estimate(run, 100, 60);
+  run.estimated->days_to_train = 100;
+  run.estimated->gpu_hours = 921'600;
+  CHECK_THAT(html(of(run)), ContainsSubstring("100 days to train, 921,600 GPU-hours<"));
+  run.estimated->interruptions = 18;
+  run.estimated->days_with_failures = 103;
+  run.estimated->cost = 1.9e6;
+  run.estimated->currency = "E<R";
+  CHECK_THAT(html(of(run)), ContainsSubstring("100 days to train, 103 with failures, 921,600 "
+                                              "GPU-hours, 1,900,000 E&lt;R<"));
+}
+
 TEST_CASE("of many models those that were measured come first, the fastest before the others",
           "[page]") {
   Page page;
