@@ -30,7 +30,7 @@ double Partition::busy_watts() const {
   return operation.watts.origin.empty() ? gpu.watts.value : operation.watts.value;
 }
 
-// Boards that wait draw 50 to 100 W of 300 to 700.
+// The share of a board that waits is assumed.
 double Partition::idle_watts() const {
   constexpr double kIdleShare = 0.2;
   return operation.idle_watts.origin.empty() ? kIdleShare * busy_watts()
