@@ -115,6 +115,7 @@ record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
   // A traceback alone may be a printed warning: it counts only if it ended a run.
   const auto found = watched->log.found("");
+  if (!found && sign.failure == Failure::bad_exit) return sign;  // it died before its first step
   if (found && found->state == record::RunState::failed) return {found->failure, found->reason};
   // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)
