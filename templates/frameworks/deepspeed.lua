@@ -9,7 +9,6 @@ return {
     refuse_torch_driver()
     refuse_deepspeed()
     if run.strategy == "ddp" then refuse("strategy", "DDP is PyTorch's", "use deepspeed { stage = 0 }, or framework = \"torch\"") end
-    refuse_unless(settings.compression, "none", "compression")
     return {
       argv = { in_run("torch_driver.py"), "--run", in_run("run.json"), "--attempt", expand "$ORCH_ATTEMPT_FOLDER",
                "--deepspeed", in_run("ds_config.json") },

@@ -12,7 +12,7 @@ return {
     refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")
     refuse_unless(settings.overlap, true, "overlap", "PyTorch reduces under backward")
     refuse_unless(settings.prefetch, 1, "prefetch", "FSDP2 gathers one layer ahead")
-    local _ = settings.sharding, settings.hybrid_shard_group, settings.compression, settings.powersgd_rank
+    local _ = settings.stage, settings.sharding, settings.hybrid_shard_group, settings.compression, settings.powersgd_rank
     _ = settings.powersgd_start, settings.powersgd_min_compression_rate, settings.bucket_mb
     _ = settings.gradient_as_bucket_view, settings.reduce_dtype
     return {
