@@ -155,17 +155,21 @@ local function zero(stage)
 end
 
 -- ds_config.json of a run: numbers and not "auto". Its optimizer is PyTorch's AdamW, or, for what is
--- offloaded, DeepSpeed's for the CPU.
+-- offloaded, DeepSpeed's for the CPU, which is compiled at the start (with nvcc, where there is a GPU);
+-- DEEPSPEED_TORCH_ADAM = "1" in the strategy's environment takes PyTorch's for that too.
 function common.deepspeed_config()
   local t = training
   local stage = run.strategy == "zero3" and 3 or settings.stage or 0
+  local offloads = settings.offload ~= nil and settings.offload ~= "none"
+  local torch_adam = not offloads or job.environment.DEEPSPEED_TORCH_ADAM == "1"
   local config = {
     train_micro_batch_size_per_gpu = run.micro_batch, gradient_accumulation_steps = run.accumulate,
     gradient_clipping = t.clip, zero_optimization = zero(stage), steps_per_print = 2000,
     wall_clock_breakdown = false,
     optimizer = { type = "AdamW", params = { lr = t.learning_rate, betas = { t.beta1, t.beta2 }, eps = t.epsilon,
-                  weight_decay = t.weight_decay, torch_adam = settings.offload == nil or settings.offload == "none" } },
+                  weight_decay = t.weight_decay, torch_adam = torch_adam } },
   }
+  if offloads and torch_adam then config.zero_force_ds_cpu_optimizer = false end
   if settings.reduce_dtype == "fp32" then config.communication_data_type = "fp32" end
   common.deepspeed_precision(config)
   return config

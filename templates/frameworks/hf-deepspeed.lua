@@ -7,9 +7,6 @@ return {
     read_ours()
     refuse_deepspeed()
     local made = trainer_driver()
-    if settings.offload == "optimizer" or settings.offload == "full" then
-      unequal("training.weight_decay", "DeepSpeed's own optimizer decays all parameters, ours no biases and norms", nil)
-    end
     add(made.argv, "--deepspeed", in_run("ds_config.json"))
     if settings.recompute == "full" then add(made.argv, "--gradient_checkpointing", "true") end
     local config = deepspeed_config()
@@ -17,6 +14,8 @@ return {
     if config.optimizer.params.torch_adam then
       config.optimizer = nil
       config.zero_allow_untested_optimizer = true
+    else
+      unequal("training.weight_decay", "DeepSpeed's own optimizer decays all parameters, ours no biases and norms", nil)
     end
     made.files = { ["ds_config.json"] = json(config) }
     return made

@@ -115,7 +115,10 @@ done
 if [ -n "$asker" ] && [ "$signals" = 0 ]; then wait "$asker"; fi
 # A program that cannot even say its version is missing, or dies when it is imported.
 if [ "$code" != 0 ] && [ "$signals" = 0 ]; then
-  if ! why=$(timeout 60{{! launch.version_line }} 2>&1 >/dev/null); then
+  answer=0
+  why=$(timeout 60{{! launch.version_line }} 2>&1 >/dev/null) || answer=$?
+  # Not if it was ended by a signal or by the time limit.
+  if [ "$answer" != 0 ] && [ "$answer" -lt 124 ] && [ "$signals" = 0 ]; then
     why=$(grep . <<<"$why" | tail -n 1)
     why=${why//[^A-Za-z0-9 ._+:,;()=\/\'-]/}
     why={{ run.framework .. " does not start: " }}$why

@@ -15,6 +15,7 @@ return experiment {
   strategies = {
     ddp(fp32 {}),
     zero3(fp32 {}),
+    megatron(fp32 { tensor_parallel = 2 }),
     ddp(fp32 { framework = "torch" }),
     fsdp(fp32 { framework = "torch" }),
     deepspeed(fp32 { stage = 1, framework = "deepspeed@0.19" }),
@@ -24,5 +25,8 @@ return experiment {
     deepspeed(fp32 { stage = 2, framework = "hf-deepspeed@5" }),
     deepspeed(fp32 { stage = 3, framework = "hf-deepspeed@5" }),
     fsdp(fp32 { framework = "hf-fsdp@5" }),
+    megatron(fp32 { zero_stage = 1, framework = "megatron-core@0.16" }),
+    megatron(fp32 { tensor_parallel = 2, sequence_parallel = false, framework = "megatron-core@0.16" }),
+    megatron(fp32 { pipeline_parallel = 2, framework = "megatron-core@0.16" }),
   },
 }

@@ -6,7 +6,8 @@ import json, pathlib, sys
 
 
 def losses(folder):
-    lines = (folder / "attempts/1/events.jsonl").read_text().splitlines()
+    file = folder / "attempts/1/events.jsonl"
+    lines = file.read_text().splitlines() if file.exists() else []
     events = [json.loads(line) for line in lines]
     return {event["step"]: event["loss"] for event in events if event["event"] == "step"}
 
