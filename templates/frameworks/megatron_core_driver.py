@@ -196,6 +196,7 @@ def train(run, size, folder, attempt):
         began, consumed = time.perf_counter(), (step - 1) * run["global_batch"]
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(t, step, steps)
+            group["weight_decay"] = t["weight_decay"] * group.get("wd_mult", 1.0)  # of biases and norms 0
         model.zero_grad_buffer()
         optimizer.zero_grad()
         found = forward_backward(forward_step_func=forward_step, data_iterator=batches.of_step(consumed), model=[model],
