@@ -75,6 +75,11 @@ show::Table frameworks_table(App& app) {
     return about ? show::Cell(join(about->versions, " "), versions_text(about->versions))
                  : show::Cell();
   });
+  columns.add("tested", "tested", 0, [&](const std::string& name) -> show::Cell {
+    const auto about = frameworks.about(name);
+    if (!about || about->tested.empty()) return {};
+    return show::Cell(about->package + " " + about->tested);
+  });
   columns.add("doc", "what", 0, [&](const std::string& name) {
     const auto about = frameworks.about(name);
     return about ? about->doc : about.error().front().text();

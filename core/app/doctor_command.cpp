@@ -53,6 +53,25 @@ DoctorCheck check_models(App& app) {
   return check_of("models", counts, models ? Errors() : models.error());
 }
 
+// Environments that templates/frameworks/setup made: each has a list of what is in it, the
+// frameworks in its second line.
+DoctorCheck check_environments(const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const auto& environment : entries_of(folder)) {
+    const auto notes = read_file(environment / "orch-packages.txt");
+    if (!notes) continue;
+    const auto lines = split(*notes, '\n');
+    if (lines.size() < 3) continue;
+    found.push_back(printable(fmt::format("{} ({}, {})", environment.filename().string(),
+                                          trim(lines[1].substr(1)), lines[2])));
+  }
+  if (found.empty())
+    return {
+        "frameworks", DoctorCheck::State::note, "no environment in " + printable(folder.string()),
+        "templates/frameworks/setup FRAMEWORK makes one; or install a framework by other means"};
+  return {"frameworks", DoctorCheck::State::ok, join(found, "; "), ""};
+}
+
 std::string word(DoctorCheck::State state) {
   return state == DoctorCheck::State::ok        ? "ok"
          : state == DoctorCheck::State::missing ? "missing"
@@ -96,7 +115,8 @@ Ending doctor_command(const DoctorArguments& arguments, Console& console) {
     for (const auto& strategy : (*app)->backends().strategies()) names.insert(strategy->backend);
     options.backends.assign(names.begin(), names.end());
     (*app)->look_in(".");
-    checks = {check_clusters(**app), check_gpus(**app), check_models(**app)};
+    checks = {check_clusters(**app), check_gpus(**app), check_models(**app),
+              check_environments((*app)->places().home / "build/frameworks")};
   } else {
     for (const auto& error : app.error())
       checks.push_back(

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/app/framework_check.h"
 #include "core/app/session.h"
 #include "core/app/trainers.h"
 #include "core/base/text.h"
@@ -131,6 +132,24 @@ Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen,
           shell_path(folder_of(*chosen.front(), arguments))),
       console);
   return arguments.yes ? Exit::error : Exit::ok;  // --yes asked for more than folders
+}
+
+// Asks the programs of all frameworks for their versions, before anything is started. On this
+// machine a missing one ends the verb; jobs may find another where they run.
+Ending check_frameworks(const App& app, launch::SlurmAnswer slurm, const ChosenRuns& chosen,
+                        const RunArguments& arguments, Console& console) {
+  FrameworkCheck check(app.places().home);
+  for (const auto* run : chosen) {
+    const auto problem = check.ask(run->run, folder_of(*run, arguments));
+    if (problem.empty()) continue;
+    if (way_to_launch(run->run, slurm) == "local") {
+      arguments.plan.common.tell("stopped here: " + problem, console);
+      return arguments.yes ? Exit::error : Exit::ok;
+    }
+    arguments.plan.common.tell("on this machine, though jobs may find another: " + problem,
+                               console);
+  }
+  return Exit::ok;
 }
 
 // The runs that were not started yet, and their estimated cost.
@@ -307,6 +326,8 @@ Ending launch_runs(App& app, AppSession& session, const PlannedExperiment& plann
   }
   if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
     return without_trainer(*trainer, chosen, arguments, console);
+  if (auto ended = check_frameworks(app, session.slurm(), chosen, arguments, console); !ended.ok())
+    return ended;
   if (needs_slurm)
     if (auto ended = preflight(session, chosen); !ended.ok()) return ended;
 

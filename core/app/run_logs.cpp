@@ -104,6 +104,12 @@ std::optional<record::TrainingProgress> RunLogs::progress(const fs::path& attemp
   return record::TrainingProgress{found->measured, std::max(0.0, now - watched->since)};
 }
 
+// The attempt's own word, from whoever started its ranks.
+static bool has_failed(const fs::path& attempt_folder) {
+  const auto status = read_file(attempt_folder / "status.json");
+  return status && status->find("\"state\": \"failed\"") != std::string::npos;
+}
+
 record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   if (watched) watched->log.end_file();  // an incomplete last line counts
@@ -115,6 +121,8 @@ record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
   // A traceback alone may be a printed warning: it counts only if it ended a run.
   const auto found = watched->log.found("");
+  // It died before its first step, or there was no run to end.
+  if (!found && sign.failure == Failure::bad_exit && has_failed(attempt_folder)) return sign;
   if (found && found->state == record::RunState::failed) return {found->failure, found->reason};
   // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)

@@ -270,10 +270,10 @@ Value default_engine(const Param& engine, const std::string& framework) {
   const auto name = framework_name(framework).name;
   // torchtitan stores the same activations as Megatron-LM, and has neither DeepSpeed's waits nor
   // nanotron's sums.
-  const char* own = name.starts_with("megatron-deepspeed")          ? "deepspeed"
-                    : name == "nanotron"                            ? "nanotron"
-                    : name == "megatron-lm" || name == "torchtitan" ? "megatron"
-                                                                    : "";
+  const char* own = name.starts_with("megatron-deepspeed")                           ? "deepspeed"
+                    : name == "nanotron"                                             ? "nanotron"
+                    : contains({"megatron-core", "megatron-lm", "torchtitan"}, name) ? "megatron"
+                                                                                     : "";
   for (const std::string known : {own, "framework"})
     if (contains(engine.choices, known)) return known;
   return engine.default_value;

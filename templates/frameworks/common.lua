@@ -125,22 +125,73 @@ function common.deepspeed_precision(config)
                   hysteresis = 2, min_loss_scale = 1, initial_scale_power = power }
 end
 
--- Hugging Face's run_clm.py: the arguments of its Trainer for any way of sharing the work.
-function common.run_clm()
+-- DeepSpeed's section zero_optimization.
+local function zero(stage)
+  local bucket = 500000000
+  local config = { stage = stage, contiguous_gradients = true, overlap_comm = settings.overlap ~= false,
+                   reduce_bucket_size = bucket }
+  if stage < 3 then config.allgather_bucket_size = bucket end
+  if stage == 3 then
+    config.stage3_prefetch_bucket_size = 50000000
+    config.stage3_param_persistence_threshold = 100000
+    config.stage3_max_live_parameters = 1000000000
+    config.stage3_max_reuse_distance = 1000000000
+    config.sub_group_size = 1000000000
+  end
+  local cpu = { device = "cpu", pin_memory = true }
+  if settings.offload == "optimizer" or settings.offload == "full" then
+    config.offload_optimizer = { device = "cpu", pin_memory = true }
+    if settings.offload_fraction ~= 1.0 then
+      if stage < 3 then refuse("offload_fraction", "DeepSpeed shares the optimizer with the host in stage 3", "use 1") end
+      config.offload_optimizer.ratio = settings.offload_fraction
+    end
+    if stage == 2 then config.round_robin_gradients = true end
+  end
+  if settings.offload == "full" then
+    if stage < 3 then refuse("offload", "weights are offloaded in stage 3", "use stage = 3, or offload = \"optimizer\"") end
+    config.offload_param = cpu
+  end
+  return config
+end
+
+-- ds_config.json of a run: numbers and not "auto". Its optimizer is PyTorch's AdamW, or, for what is
+-- offloaded, DeepSpeed's for the CPU, which is compiled at the start (with nvcc, where there is a GPU);
+-- DEEPSPEED_TORCH_ADAM = "1" in the strategy's environment takes PyTorch's for that too.
+function common.deepspeed_config()
+  local t = training
+  local stage = run.strategy == "zero3" and 3 or settings.stage or 0
+  local offloads = settings.offload ~= nil and settings.offload ~= "none"
+  local torch_adam = not offloads or job.environment.DEEPSPEED_TORCH_ADAM == "1"
+  local config = {
+    train_micro_batch_size_per_gpu = run.micro_batch, gradient_accumulation_steps = run.accumulate,
+    gradient_clipping = t.clip, zero_optimization = zero(stage), steps_per_print = 2000,
+    wall_clock_breakdown = false,
+    optimizer = { type = "AdamW", params = { lr = t.learning_rate, betas = { t.beta1, t.beta2 }, eps = t.epsilon,
+                  weight_decay = t.weight_decay, torch_adam = torch_adam } },
+  }
+  if offloads and torch_adam then config.zero_force_ds_cpu_optimizer = false end
+  if settings.reduce_dtype == "fp32" then config.communication_data_type = "fp32" end
+  common.deepspeed_precision(config)
+  return config
+end
+
+-- What all frameworks refuse that share work by DeepSpeed's stages.
+function common.refuse_deepspeed()
+  if run.strategy ~= "deepspeed" and run.strategy ~= "zero3" and run.strategy ~= "ddp" then
+    refuse("strategy", "DeepSpeed has the stages of ZeRO", "use deepspeed { stage = ... }, zero3 or ddp")
+  end
+  common.refuse_unless(settings.prefetch, 1, "prefetch", "DeepSpeed prefetches by bytes")
+  common.refuse_unless(settings.offload_activations, false, "offload_activations")
+end
+
+-- Our driver of Hugging Face's Trainer: its arguments for any way of sharing the work.
+function common.trainer_driver()
   local t, bloom = training, model.family == "bloom"
-  if model.family ~= "gpt" and not bloom then refuse("model", "only gpt2 and bloom are rendered for run_clm.py", "use gpt or bloom") end
-  if t.data ~= "" then
-    refuse("training.data", "run_clm.py reads text, not the indexed format", "leave it out and set TRAIN_FILE, or use framework = \"torch\"")
-  end
-  if t.init ~= "" then refuse("training.init", "run_clm.py does not read our checkpoints", "leave it out") end
+  if model.family ~= "gpt" and not bloom then refuse("model", "the driver builds gpt2 and bloom", "use gpt or bloom") end
+  common.refuse_driver_sizes()
+  if t.init ~= "" then refuse("training.init", "the driver begins with the first weights of the run's seed", "leave it out") end
   if run.rampup_samples > 0 then refuse("batch.rampup", "the Trainer's batch does not grow", "leave it out") end
-  if t.evaluate_every > 0 then refuse("training.evaluate_every", "its data is not split as ours", "set 0") end
-  if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then
-    refuse("training.decay_steps", "the Trainer decays over all steps", "set 0")
-  end
-  if t.schedule == "linear" and t.min_learning_rate > 0 then
-    refuse("training.schedule", "the Trainer's linear schedule ends at 0", "use cosine, or min_learning_rate = 0")
-  end
+  if t.evaluate_every > 0 then refuse("training.evaluate_every", "the driver does not evaluate", "set 0") end
   if settings.recompute == "selective" then refuse("recompute", "the Trainer recomputes whole layers or nothing", "use full") end
   common.refuse_formats()
   common.refuse_unless(settings.optimizer, "adamw", "optimizer")
@@ -153,47 +204,76 @@ function common.run_clm()
   if run.tensor_parallel * run.pipeline_parallel * run.context_parallel > 1 then
     refuse("strategy", "the Trainer shares work by data only", "use tensor_parallel = 1 and pipeline_parallel = 1")
   end
-  local _ = t.split, t.loss_scale, t.loss_scale_window, settings.flash_attention
-  unequal("training.data", "run_clm.py reads its own text with its own tokenizer", "framework = \"torch\" reads our samples")
-  unequal("training.seed", "the first weights come from the framework's own random numbers", nil)
+  if common.padded_vocab() ~= model.vocab then
+    unequal("model.vocab", "its softmax has the padded vocabulary, ours only the tokens that exist", "use a multiple of 128")
+  end
+  if t.dropout > 0 or t.attention_dropout > 0 then
+    unequal("training.dropout", "what is dropped comes from PyTorch's random numbers", "use 0")
+  end
+  local _ = settings.flash_attention, t.data, t.split, t.init_std, t.min_learning_rate, t.schedule, t.decay_steps
+  _ = t.loss_scale, t.loss_scale_window
   unequal("flash_attention", "transformers takes the attention kernel that PyTorch chooses", nil)
   unequal("hardware.time", "the Trainer cannot be told to save before its limit", "give checkpoint_every")
-  local size = bloom and "n_layer=%d,hidden_size=%d,n_head=%d,vocab_size=%d,hidden_dropout=%s,attention_dropout=%s,initializer_range=%s" or
-    "n_layer=%d,n_embd=%d,n_head=%d,vocab_size=%d,resid_pdrop=%s,attn_pdrop=%s,initializer_range=%s,n_positions=%d,embd_pdrop=%s"
-  local drop, attention = common.number(t.dropout + 0.0), common.number(t.attention_dropout + 0.0)
-  local argv = { common.expand "$RUN_CLM" }
-  add(argv, "--model_type", bloom and "bloom" or "gpt2", "--config_overrides",
-      string.format(size, model.layers, model.hidden, model.heads, common.padded_vocab(), drop, attention,
-                    common.number(t.init_std), model.seq, drop),
-      "--tokenizer_name", common.expand "$TOKENIZER", "--train_file", common.expand "$TRAIN_FILE", "--do_train",
-      "--block_size", model.seq, "--per_device_train_batch_size", run.micro_batch,
-      "--gradient_accumulation_steps", run.accumulate, "--max_steps", run.total_steps,
-      "--learning_rate", t.learning_rate, "--warmup_steps", t.warmup_steps)
-  if t.schedule == "cosine" then
-    add(argv, "--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs",
-        '{"min_lr": ' .. common.number(t.min_learning_rate) .. "}")
-  else
-    add(argv, "--lr_scheduler_type", t.schedule == "constant" and "constant_with_warmup" or "linear")
-  end
-  add(argv, "--weight_decay", t.weight_decay, "--adam_beta1", t.beta1, "--adam_beta2", t.beta2,
+  unequal("checkpoints", "they are the Trainer's own; orch export does not read them", nil)
+  local argv = { common.in_run("hf_driver.py") }
+  add(argv, "--run", common.in_run("run.json"), "--attempt", common.expand "$ORCH_ATTEMPT_FOLDER",
+      "--per_device_train_batch_size", run.micro_batch, "--gradient_accumulation_steps", run.accumulate,
+      "--max_steps", run.total_steps, "--learning_rate", t.learning_rate, "--warmup_steps", t.warmup_steps,
+      "--weight_decay", t.weight_decay, "--adam_beta1", t.beta1, "--adam_beta2", t.beta2,
       "--adam_epsilon", t.epsilon, "--max_grad_norm", t.clip, "--seed", t.seed, "--logging_steps", t.log_every)
-  if settings.dtype == "bf16" or settings.dtype == "fp16" then add(argv, "--" .. settings.dtype) end
+  if settings.dtype == "bf16" or settings.dtype == "fp16" then add(argv, "--" .. settings.dtype, "true") end
   if settings.dtype == "tf32" then add(argv, "--tf32", "true") end
   if t.checkpoint_every > 0 then
     add(argv, "--save_strategy", "steps", "--save_steps", t.checkpoint_every, "--save_total_limit", t.keep_checkpoints)
   else
     add(argv, "--save_strategy", "no")
   end
-  add(argv, "--report_to", "none", "--output_dir", common.in_run("checkpoints"))
+  add(argv, "--report_to", "none", "--disable_tqdm", "true", "--output_dir", common.in_run("checkpoints"))
   return {
-    argv = argv,
-    needs = { RUN_CLM = "run_clm.py of transformers' examples, of the same tag as the package",
-              TOKENIZER = "a tokenizer of Hugging Face, by name or folder", TRAIN_FILE = "the text to train on" },
+    argv = argv, copies = { "hf_driver.py", "torch_driver.py" },
     environment = { HF_HUB_OFFLINE = "1", HF_DATASETS_OFFLINE = "1", TRANSFORMERS_OFFLINE = "1" },
-    version = { "python3", "-c", "import transformers; print(transformers.__version__)" },
+    version = { "python3", "-c", "import accelerate, transformers; print(transformers.__version__)" },
     owns = { ["--bf16"] = "dtype", ["--fp16"] = "dtype", ["--tf32"] = "dtype", ["--deepspeed"] = "strategies",
              ["--fsdp"] = "strategies", ["--gradient_checkpointing"] = "recompute", ["--num_train_epochs"] = "steps" },
   }
+end
+
+-- Our drivers build gpt and bloom in their usual shape.
+function common.refuse_driver_sizes()
+  if model.ffn_hidden ~= 4 * model.hidden or model.kv_heads ~= model.heads or model.head_dim * model.heads ~= model.hidden then
+    refuse("model", "the driver's MLP is four times as wide as the model, and every head has its own key", "leave them as by default")
+  end
+  local _ = model.norm_epsilon, model.layers, model.hidden, model.heads, model.vocab, model.seq
+end
+
+-- What torch_driver.py refuses, however its ranks share the work.
+function common.refuse_torch_driver()
+  local t = training
+  if model.family ~= "gpt" and model.family ~= "bloom" then
+    refuse("model", "the driver builds gpt and bloom", "use one of them")
+  end
+  common.refuse_driver_sizes()
+  if run.strategy == "megatron" or run.tensor_parallel * run.pipeline_parallel * run.context_parallel > 1 then
+    refuse("strategy", "the driver shares work by data only", "use ddp, fsdp, zero3 or deepspeed, with tensor_parallel = 1")
+  end
+  common.refuse_formats()
+  common.refuse_unless(settings.optimizer, "adamw", "optimizer")
+  common.refuse_unless(settings.offload_activations, false, "offload_activations")
+  common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
+  common.refuse_unless(settings.master_weights, true, "master_weights")
+  common.refuse_unless(settings.fused_kernels, false, "fused_kernels", "PyTorch's own kernels are used")
+  if run.rampup_samples > 0 then refuse("batch.rampup", "the driver's batch does not grow", "leave it out") end
+  if t.init ~= "" then refuse("training.init", "the driver begins with the first weights of the run's seed", "leave it out") end
+  if settings.dtype == "fp16" and run.strategy ~= "ddp" then refuse("dtype", "the driver scales losses with DDP only", "use bf16") end
+  local _ = settings.recompute, settings.flash_attention, settings.dtype
+  _ = t.learning_rate, t.min_learning_rate, t.schedule, t.warmup_steps, t.decay_steps, t.weight_decay
+  _ = t.beta1, t.beta2, t.epsilon, t.clip, t.init_std, t.seed, t.loss_scale, t.loss_scale_window, t.data, t.split
+  _ = t.evaluate_every, t.evaluate_batches, t.checkpoint_every
+  if t.dropout > 0 or t.attention_dropout > 0 then
+    unequal("training.dropout", "what is dropped comes from PyTorch's random numbers", "use 0")
+  end
+  if t.keep_checkpoints ~= 2 then unequal("training.keep_checkpoints", "the driver keeps all", nil) end
+  unequal("checkpoints", "the driver's are PyTorch's own; orch export does not read them", nil)
 end
 
 -- The size of the model in flags that Megatron-LM and all programs derived from it have.

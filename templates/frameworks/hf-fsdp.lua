@@ -1,11 +1,12 @@
--- Hugging Face's run_clm.py with accelerate's FSDP2. The variables are those that `accelerate
+-- Hugging Face's Trainer with accelerate's FSDP2, through hf_driver.py. The variables are those that `accelerate
 -- launch` would set, so that no launcher is needed; fsdp_config.yaml has the same settings for
 -- people who use it.
 local function flag(value) return value and "true" or "false" end
 
 return {
-  doc = "Hugging Face's run_clm.py with accelerate's FSDP2: gpt2 and bloom",
+  doc = "Hugging Face's Trainer with accelerate's FSDP2, by a driver of ours: gpt2 and bloom",
   versions = { "4.57", "5" },
+  package = "transformers",
   render = function()
     read_ours()
     if run.strategy ~= "fsdp" and run.strategy ~= "zero3" then
@@ -20,7 +21,7 @@ return {
     if settings.offload == "optimizer" then refuse("offload", "FSDP offloads all or nothing", "use full") end
     if settings.dtype == "fp16" then refuse("dtype", "FSDP2 has no loss scaling here", "use bf16") end
     local _ = settings.hybrid_shard_group, settings.reduce_dtype
-    local made = run_clm()
+    local made = trainer_driver()
     local block = model.family == "bloom" and "BloomBlock" or "GPT2Block"
     -- FSDP's own recomputation: with the Trainer's, weights would be gathered twice.
     local fsdp = {

@@ -27,6 +27,12 @@ fi
 % end
 set -u
 cd -- "$folder" || exit 1
+% if #launch.version > 0 then
+# "start check" asks the program for its version and starts nothing.
+if [ "${1-}" = check ]; then
+  exec{{! launch.version_line }}
+fi
+% end
 
 command=(
 % for _, word in ipairs(launch.program) do
@@ -49,6 +55,11 @@ ask_version() {
   local says
   says=$(timeout 60{{! launch.version_line }} 2>/dev/null | tail -n 1) || true
   says=${says//[^A-Za-z0-9._+-]/}
+% if launch.tested ~= "" then
+  if [ -n "$says" ] && [ "${says%%+*}" != {{ launch.tested }} ]; then
+    say {{ launch.package }} "$says was not tested with this template:" {{ launch.tested }} was
+  fi
+% end
   printf '{\n  "version": 1,\n  "framework": "%s",\n  "says": "%s"\n}\n' {{ run.framework }} "$says" \
     >"$attempt/.framework" && mv -f -- "$attempt/.framework" "$attempt/framework.json"
 }
@@ -102,5 +113,21 @@ done
 % if #launch.version > 0 then
 # When the job is over, the version query is not waited for.
 if [ -n "$asker" ] && [ "$signals" = 0 ]; then wait "$asker"; fi
+# A program that cannot even say its version is missing, or dies when it is imported.
+if [ "$code" != 0 ] && [ "$signals" = 0 ]; then
+  answer=0
+  why=$(timeout 60{{! launch.version_line }} 2>&1 >/dev/null) || answer=$?
+  # Not if it was ended by a signal or by the time limit.
+  if [ "$answer" != 0 ] && [ "$answer" -lt 124 ] && [ "$signals" = 0 ]; then
+    why=$(grep . <<<"$why" | tail -n 1)
+    why=${why//[^A-Za-z0-9 ._+:,;()=\/\'-]/}
+    why={{ run.framework .. " does not start: " }}$why
+% if launch.setup ~= "" then
+    why+={{ "; templates/frameworks/setup " .. launch.setup .. " installs what was tested" }}
+% end
+    say "$why"
+    printf '{"event": "failed", "time": %s, "class": "bad_exit", "message": "%s"}\n' "$(date +%s)" "$why" >>"$attempt/events.jsonl"
+  fi
+fi
 % end
 exit "$code"

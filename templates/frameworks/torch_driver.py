@@ -289,12 +289,21 @@ def shard(model, run, settings, device):
     return fully_shard(model, **words)
 
 
+def import_deepspeed(device):
+    os.environ.setdefault("DS_ACCELERATOR", device)
+    import deepspeed
+    if device == "cpu":  # its collectives in shared memory would be compiled first; Gloo is there
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    return deepspeed
+
+
 class Trainer:
     """Forward, backward and update of one step, whoever shares the work."""
 
-    def __init__(self, run, model, device):
+    def __init__(self, run, model, device, config=None):
         self.run, self.settings, self.training, self.device = run, run["settings"], run["training"], device
-        self.how = {"ddp": "ddp", "deepspeed": "deepspeed"}.get(run["strategy"], "fsdp")
+        self.config = config  # DeepSpeed's
+        self.how = "deepspeed" if config else "ddp" if run["strategy"] == "ddp" else "fsdp"
         self.half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.settings["dtype"])
         self.scaler = None
         t = self.training
@@ -314,23 +323,10 @@ class Trainer:
                                            betas=(t["beta1"], t["beta2"]), eps=t["epsilon"], **fused)
 
     def begin_deepspeed(self, model):
-        import deepspeed
-        t, stage = self.training, self.settings["stage"]
-        config = {
-            "train_micro_batch_size_per_gpu": self.run["micro_batch"],
-            "gradient_accumulation_steps": self.run["accumulate"], "gradient_clipping": t["clip"],
-            "zero_optimization": {"stage": stage, "overlap_comm": self.settings["overlap"]},
-            "bf16": {"enabled": self.half is torch.bfloat16}, "zero_allow_untested_optimizer": True,
-            "optimizer": {"type": "AdamW", "params": {"lr": t["learning_rate"], "betas": [t["beta1"], t["beta2"]],
-                                                      "eps": t["epsilon"], "weight_decay": t["weight_decay"]}},
-        }
-        cpu = {"device": "cpu", "pin_memory": True}
-        if self.settings.get("offload", "none") != "none":
-            config["zero_optimization"]["offload_optimizer"] = cpu
-        if self.settings.get("offload") == "full":
-            config["zero_optimization"]["offload_param"] = cpu
+        deepspeed = import_deepspeed(self.device.type)
+        groups = groups_of(model, self.training["weight_decay"])
         self.model, self.optimizer, _, _ = deepspeed.initialize(
-            model=model, model_parameters=groups_of(model, t["weight_decay"]), config=config)
+            model=model, model_parameters=groups, config=self.config, dist_init_required=False)
 
     def autocast(self):
         if self.how != "ddp" or self.half is None:
@@ -361,7 +357,9 @@ class Trainer:
             if self.how == "deepspeed":
                 self.model.step()
         loss = torch.stack(losses).mean().float()
-        return loss, self.model.get_global_grad_norm() or 0.0 if self.how == "deepspeed" else self.update()
+        if self.how == "deepspeed":
+            return loss, float(self.model.get_global_grad_norm() or 0.0)
+        return loss, self.update()
 
     def update(self):
         if self.scaler:
@@ -516,7 +514,7 @@ def options_of(run):
             "slopes": alibi_slopes(model["heads"]) if model["family"] == "bloom" else None}
 
 
-def train(run, folder, attempt):
+def train(run, folder, attempt, config):
     stop = []
     signal.signal(signal.SIGUSR1, lambda *_: stop.append(1))
     device = begin(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
@@ -525,7 +523,7 @@ def train(run, folder, attempt):
     torch.manual_seed(t["seed"] + dist.get_rank())
     model = Model(run["model"], options_of(run)).to(device)
     model.draw(t["seed"], t["init_std"])
-    trainer, events = Trainer(run, model, device), Events(attempt)
+    trainer, events = Trainer(run, model, device, config), Events(attempt)
     checkpoints = os.path.join(folder, "checkpoints")
     step, consumed = trainer.load(checkpoints)
     data = open_data(run, folder, 0, run["global_batch"] * steps)
@@ -571,10 +569,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--run", required=True, help="run.json of the run's folder")
     parser.add_argument("--attempt", required=True, help="the attempt's folder")
+    parser.add_argument("--deepspeed", help="DeepSpeed's configuration; without it DDP or FSDP2 shares the work")
     arguments = parser.parse_args()
     with open(arguments.run) as file:
         run = json.load(file)
-    train(run, os.path.dirname(os.path.abspath(arguments.run)), arguments.attempt)
+    config = None
+    if arguments.deepspeed:
+        with open(arguments.deepspeed) as file:
+            config = json.load(file)
+    train(run, os.path.dirname(os.path.abspath(arguments.run)), arguments.attempt, config)
 
 
 if __name__ == "__main__":

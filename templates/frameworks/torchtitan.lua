@@ -1,5 +1,5 @@
--- PyTorch's torchtitan: 0.2.2 is configured by a TOML file, main by a Python function. It trains
--- Llama 3 in the sizes of its registry, not GPT-2.
+-- PyTorch's torchtitan: 0.2.2 is configured by a TOML file and started by torchtitan_driver.py, which
+-- registers the run's Llama and our loader; main by a Python function and in the sizes of its registry.
 local flavors = {
   ["8B"] = { 32, 4096, 32, 8, 128256 }, ["70B"] = { 80, 8192, 64, 8, 128256 }, ["405B"] = { 126, 16384, 128, 8, 128256 },
 }
@@ -19,12 +19,9 @@ end
 local function refuse_what()
   local t = training
   if model.family ~= "llama" then refuse("model", "torchtitan trains Llama", "use llama-3-8b") end
-  if t.data ~= "" then refuse("training.data", "torchtitan reads datasets by name", "leave it out: c4 is read") end
   if t.init ~= "" then refuse("training.init", "torchtitan does not read our checkpoints", "leave it out") end
   if t.dropout > 0 or t.attention_dropout > 0 then refuse("training.dropout", "torchtitan has none", "use 0") end
   if t.evaluate_every > 0 then refuse("training.evaluate_every", "its data is not split as ours", "set 0") end
-  if t.schedule == "constant" then refuse("training.schedule", "it decays linearly or by cosine", "use cosine") end
-  if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then refuse("training.decay_steps", "it decays over all steps", "set 0") end
   if run.rampup_samples > 0 then refuse("batch.rampup", "its batch does not grow", "leave it out") end
   refuse_unless(settings.optimizer, "adamw", "optimizer")
   refuse_unless(settings.compression, "none", "compression")
@@ -44,13 +41,41 @@ local function refuse_what()
   local _ = t.split, t.init_std, t.loss_scale, t.loss_scale_window, settings.flash_attention, settings.fused_kernels
   _ = settings.master_weights, settings.gradient_as_bucket_view, settings.bucket_mb, settings.reduce_dtype
   _ = settings.fp32_accumulate, settings.vocab_multiple, settings.stage_partition, settings.overlap, settings.overlap_grad_reduce
-  _ = model.head_dim, model.ffn_hidden, model.norm_epsilon, model.rope_theta, model.rope_factor, model.rope_low
-  _ = model.rope_high, model.rope_original, model.tied
-  unequal("training.data", "torchtitan reads c4 by name, with its own tokenizer", nil)
   unequal("training.seed", "first weights come from the framework's own random numbers and its own spread", nil)
   unequal("training.weight_decay", "torchtitan decays all parameters, ours no norms", nil)
   unequal("fp32_accumulate", "torchtitan reduces gradients in fp32", "set fp32_accumulate = true where the strategy has it")
   unequal("hardware.time", "torchtitan cannot be told to save before its limit", "give checkpoint_every")
+end
+
+-- Its own loader, schedule and registry, which main has and our driver of 0.2.2 replaces.
+local function refuse_main()
+  local t = training
+  if t.data ~= "" then refuse("training.data", "torchtitan reads datasets by name", "leave it out: c4 is read") end
+  if t.schedule == "constant" then refuse("training.schedule", "it decays linearly or by cosine", "use cosine") end
+  if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then refuse("training.decay_steps", "it decays over all steps", "set 0") end
+  local _ = model.head_dim, model.ffn_hidden, model.norm_epsilon, model.rope_theta, model.rope_factor, model.rope_low
+  _ = model.rope_high, model.rope_original, model.tied
+  unequal("training.data", "torchtitan reads c4 by name, with its own tokenizer", nil)
+end
+
+-- The size of our model as the arguments of torchtitan's Llama 3. Its MLP has ffn_hidden's multiple
+-- that lies above a width which follows from the multiplier: half of ffn_hidden, so once.
+local function size()
+  if model.tied then refuse("model.tied", "torchtitan's Llama 3 does not tie its head", "set tied = false") end
+  if model.head_dim * model.heads ~= model.hidden then
+    refuse("model.head_dim", "torchtitan's heads divide the width", "leave it as by default")
+  end
+  if padded_vocab() ~= model.vocab then
+    unequal("model.vocab", "its softmax has the padded vocabulary, ours only the tokens that exist", "use a multiple of 128")
+  end
+  local _ = training.data, training.schedule, training.min_learning_rate, training.decay_steps
+  return {
+    dim = model.hidden, n_layers = model.layers, n_heads = model.heads, n_kv_heads = model.kv_heads,
+    vocab_size = padded_vocab(), multiple_of = model.ffn_hidden, ffn_dim_multiplier = model.ffn_hidden / (8 * model.hidden // 3) / 2,
+    norm_eps = model.norm_epsilon, rope_theta = model.rope_theta,
+    rope_scaling_args = { scaling_factor = model.rope_factor, low_freq_factor = model.rope_low,
+                          high_freq_factor = model.rope_high, original_max_position_embeddings = model.rope_original },
+  }
 end
 
 -- Ranks that shard, and the number of mirror groups.
@@ -94,26 +119,25 @@ local function parallelism()
   return out
 end
 
-local function old(name)
+local function old()
   local t = training
   local local_batch = run.pipeline_parallel > 1 and run.micro_batch * run.accumulate or run.micro_batch
   return toml {
     job = { description = run.id },
-    model = { name = "llama3", flavor = name },
+    model = { name = "orch", flavor = "orch" },
     optimizer = { name = "AdamW", lr = t.learning_rate, beta1 = t.beta1, beta2 = t.beta2, eps = t.epsilon,
                   weight_decay = t.weight_decay },
-    lr_scheduler = { warmup_steps = t.warmup_steps, decay_type = t.schedule,
-                     min_lr_factor = t.min_learning_rate / t.learning_rate },
+    lr_scheduler = { warmup_steps = t.warmup_steps }, -- the driver's schedule has the rest
     training = { local_batch_size = local_batch, global_batch_size = run.global_batch, seq_len = model.seq,
                  max_norm = t.clip, steps = run.total_steps, enable_cpu_offload = settings.offload == "full",
                  mixed_precision_param = settings.dtype == "bf16" and "bfloat16" or "float32",
-                 mixed_precision_reduce = "float32", dataset = "c4" },
+                 mixed_precision_reduce = "float32" },
     debug = { seed = t.seed },
     parallelism = parallelism(),
     activation_checkpoint = { mode = settings.recompute },
     checkpoint = { enable = t.checkpoint_every > 0, interval = math.max(1, t.checkpoint_every),
                    last_save_model_only = false, keep_latest_k = t.keep_checkpoints },
-    metrics = { log_freq = t.log_every },
+    metrics = { log_freq = t.log_every, disable_color_printing = true },
   }
 end
 
@@ -159,29 +183,34 @@ local function new(name)
   }, "\n")
 end
 
+local function render_main()
+  refuse_main()
+  return {
+    needs = { TORCHTITAN_ASSETS = "the folder with the model's tokenizer (hf_assets_path)" },
+    files = { ["orch_torchtitan.py"] = new(flavor()) },
+    argv = { "-m", "torchtitan.train", "--module", "orch_torchtitan", "--config", "run",
+             "--hf_assets_path", expand "$TORCHTITAN_ASSETS", "--dump_folder", in_run("checkpoints") },
+    environment = { PYTHONPATH = expand "$ORCH_RUN_FOLDER:$PYTHONPATH" },
+  }
+end
+
 return {
-  doc = "PyTorch's torchtitan: Llama 3 in the sizes of its registry",
+  doc = "PyTorch's torchtitan: Llama in any size by a driver of ours (0.2.2), or in those of its registry (main)",
   versions = { "0.2.2", "main" },
+  package = "torchtitan",
   render = function()
     read_ours()
     refuse_what()
-    local name = flavor()
-    local made = {
-      needs = { TORCHTITAN_ASSETS = "the folder with the model's tokenizer (hf_assets_path)" },
-      version = { "python3", "-c", "import torchtitan; print(getattr(torchtitan, '__version__', 'unknown'))" },
-      owns = { ["--training."] = "training", ["--parallelism."] = "the strategy", ["--optimizer."] = "training",
-               ["--lr_scheduler."] = "training", ["--activation_checkpoint.mode"] = "recompute" },
+    local made = at_least("main") and render_main() or {
+      files = { ["torchtitan.toml"] = old(), ["torchtitan_model.json"] = json(size()) },
+      copies = { "torchtitan_driver.py", "torch_driver.py" },
+      argv = { in_run("torchtitan_driver.py"), "--run", in_run("run.json"), "--attempt", expand "$ORCH_ATTEMPT_FOLDER",
+               "--job.config_file", in_run("torchtitan.toml"), "--job.dump_folder", in_run("checkpoints") },
     }
-    if at_least("main") then
-      made.files = { ["orch_torchtitan.py"] = new(name) }
-      made.argv = { "-m", "torchtitan.train", "--module", "orch_torchtitan", "--config", "run",
-                    "--hf_assets_path", expand "$TORCHTITAN_ASSETS", "--dump_folder", in_run("checkpoints") }
-      made.environment = { PYTHONPATH = expand "$ORCH_RUN_FOLDER:$PYTHONPATH" }
-    else
-      made.files = { ["torchtitan.toml"] = old(name) }
-      made.argv = { "-m", "torchtitan.train", "--job.config_file", in_run("torchtitan.toml"),
-                    "--job.dump_folder", in_run("checkpoints"), "--model.hf_assets_path", expand "$TORCHTITAN_ASSETS" }
-    end
+    made.version = { "python3", "-c", "import importlib.metadata as m; print(m.version('torchtitan'))" }
+    made.owns = { ["--training."] = "training", ["--parallelism."] = "the strategy", ["--optimizer."] = "training",
+                  ["--lr_scheduler."] = "training", ["--activation_checkpoint.mode"] = "recompute",
+                  ["--model."] = "model" }
     return made
   end,
 }

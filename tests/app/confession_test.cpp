@@ -217,3 +217,19 @@ TEST_CASE("what comes after a failure does not take it back, but steps do", "[ap
         Failure::gpu_memory);
   CHECK(confession_of(first + memory + step(3) + step(4)).failure == Failure::none);
 }
+
+TEST_CASE("a program that dies before its first step says why", "[app][log]") {
+  const Desk desk;
+  desk.file("stdout.log",
+            "orch: attempt 1, job 7, on n1\n"
+            "0: Traceback (most recent call last):\n"
+            "0:   File \"driver.py\", line 3, in <module>\n"
+            "0:     import deepspeed\n"
+            "0: ModuleNotFoundError: No module named 'deepspeed'\n"
+            "orch: ending the ranks: rank 0: exited with code 1\n");
+  CHECK(read_confession(desk.root()).failure == Failure::none);  // it may still run
+  desk.file("status.json", R"({"version": 1, "state": "failed"})");
+  const auto sign = read_confession(desk.root());
+  CHECK(sign.failure == Failure::bad_exit);
+  CHECK(sign.line == "ModuleNotFoundError: No module named 'deepspeed'");
+}

@@ -182,6 +182,47 @@ local_orch run unset_plain.lua --runs runs -y
 exits 3 'nothing is started without it'
 has "$err" 'PROGRAM is not set here, and MINE needs it' 'and its name is the reason'
 
+# --- programs that are missing, of another version, or die ---------------------------------------------
+export PROGRAM=$work/here/program
+# asks NAME COMMAND: a run whose program is asked for its version by this command.
+asks() {
+  mine "$1" 'exit 3'
+  sed -i "s|version = {.*}, files|version = { \"bash\", \"-c\", [[$2]] }, files|" frameworks/mine.lua
+  local_orch run "$1.lua" --runs runs -y
+}
+asks missing_program "echo Traceback >&2; echo \"ModuleNotFoundError: No module named 'mine'\" >&2; exit 1"
+exits 1 'a missing program is known before anything starts'
+has "$out$err" "stopped here: mine@1.0 does not start: ModuleNotFoundError: No module named 'mine'" 'its last line'
+has "$out$err" 'next: install it' 'and what to do'
+same '' "$(find runs/missing_program -name attempts)" 'nothing was started'
+asks other_version 'echo 1.2.3'
+exits 1 'another version than the one that is asked for'
+has "$out$err" 'mine@1.0 is asked for, and 1.2.3 is installed' 'both are named'
+# Where it runs it may be another: then the run names the reason.
+asks dies_there '[ -d "$ORCH_ATTEMPT_FOLDER" ] || exec echo 1.0.7; echo "ImportError: \"broken\"" >&2; exit 1'
+exits 4 'a program that dies when it is imported'
+has "$out$err" 'mine@1.0 does not start: ImportError: broken' 'is the reason of the run'
+has "$(cat runs/dies_there/*/attempts/1/events.jsonl)" '"class": "bad_exit"' 'with its class'
+
+# --- environments -------------------------------------------------------------------------------------
+mkdir -p clone/build/frameworks/ds
+ln -s "$ORCH_HOME"/{experiments,templates} clone/
+printf '# 0123\n# deepspeed torch\ntorch==2.11.0+cu130\ndeepspeed==0.19.8\n' >clone/build/frameworks/ds/orch-packages.txt
+ORCH_HOME=$PWD/clone orch doctor
+has "$out" 'ds (deepspeed torch, torch==2.11.0+cu130)' 'doctor lists what is installed'
+rm clone/build/frameworks/ds/orch-packages.txt
+ORCH_HOME=$PWD/clone orch doctor
+has "$out" 'templates/frameworks/setup FRAMEWORK makes one' 'or how to get it'
+code=0
+err=$("$ORCH_HOME/templates/frameworks/setup" nope 2>&1) || code=$?
+exits 2 'a framework without packages'
+has "$err" 'one of: deepspeed hf-deepspeed hf-fsdp megatron-core torch torchtitan' 'the names are listed'
+orch backends frameworks --format json
+for name in deepspeed megatron-core transformers torchtitan; do
+  version=$(sed -nE "s/^$name==([^ ]+) .*/\1/p" "$ORCH_HOME/templates/frameworks/pinned.txt")
+  has "$out" "\"$name $version\"" 'the version that is pinned is the one that was tested'
+done
+
 # --- known frameworks, the user's own too
 # ----------------------------------------------------------------
 orch backends frameworks

@@ -35,6 +35,16 @@ int watched_index(lua_State* L) {
   return 1;
 }
 
+// The version of a package in pinned.txt: "deepspeed==0.19.8  # deepspeed hf-deepspeed".
+std::string pinned_version(const fs::path& pins, const std::string& package) {
+  const auto text = read_file(pins);
+  if (!text || package.empty()) return {};
+  for (const auto& line : split(*text, '\n'))
+    if (line.starts_with(package + "=="))
+      return std::string(trim(line.substr(0, line.find('#')).substr(package.size() + 2)));
+  return {};
+}
+
 // Replaces a global table by an empty one, which forwards and records accesses.
 void watch(lua_State* L, const char* name, std::set<std::string>& seen) {
   lua_newtable(L);
@@ -160,12 +170,12 @@ class Frameworks::Engine {
   Result<Launch> launch(const plan::Run& run);
 
  private:
-  explicit Engine(fs::path file) : file_(std::move(file)) {}
+  Engine(fs::path file, fs::path pins) : file_(std::move(file)), pins_(std::move(pins)) {}
   Result<sol::table> run_template();
   void define_complaint(const char* name, std::vector<Error>& to);
   Status define_common(const fs::path& file);
 
-  fs::path file_;
+  fs::path file_, pins_;
   lua::Sandbox sandbox_;
   sol::object chunk_;
   std::string chosen_;  // the framework whose version the template knows
@@ -177,7 +187,7 @@ Result<std::unique_ptr<Frameworks::Engine>> Frameworks::Engine::load(const fs::p
                                                                      const fs::path& common) {
   const auto text = read_file(file);
   if (!text) return text.error();
-  auto engine = std::unique_ptr<Engine>(new Engine(file));
+  auto engine = std::unique_ptr<Engine>(new Engine(file, common.parent_path() / "pinned.txt"));
   engine->define_complaint("refuse", engine->refused_);
   engine->define_complaint("unequal", engine->unequal_);
   if (auto status = engine->define_common(common); !status) return status.error();
@@ -230,7 +240,12 @@ Result<Frameworks::About> Frameworks::Engine::about() {
   const auto table = run_template();
   if (!table) return table.error();
   LaunchReader reader(file_);
-  About about{reader.text(*table, "doc"), reader.texts(*table, "versions"), file_};
+  About about{reader.text(*table, "doc"),
+              reader.texts(*table, "versions"),
+              reader.text(*table, "package"),
+              {},
+              file_};
+  about.tested = pinned_version(pins_, about.package);
   if (!reader.errors().empty()) return reader.errors();
   return about;
 }
@@ -283,6 +298,8 @@ Result<Launch> Frameworks::Engine::launch(const plan::Run& run) {
   if (!made) return made.error();
   LaunchReader reader(file_);
   auto launch = reader.read(*made);
+  launch.package = reader.text(*table, "package");
+  launch.tested = pinned_version(pins_, launch.package);
   if (!reader.errors().empty()) return reader.errors();
   launch.refused = refused_;
   launch.unequal = unequal_;

@@ -32,6 +32,8 @@ struct Launch {
   std::string stop_file;       // or a file to create in the attempt's folder
   std::vector<Error> refused;  // what the framework cannot do, each with a reason
   std::vector<Error> unequal;  // differences from our own trainers
+  std::string package;         // of Python, whose version counts; empty: the template names none
+  std::string tested;          // its version that the template was tested with
 };
 
 // The templates of frameworks, templates/frameworks/<name>.lua: each turns a run into a Launch. The
@@ -50,6 +52,7 @@ class Frameworks {
   struct About {
     std::string doc;
     std::vector<std::string> versions;  // oldest first; empty: versions do not matter
+    std::string package, tested;        // as in Launch
     fs::path file;
   };
   Result<About> about(const std::string& name);

@@ -199,6 +199,10 @@ void set_launch(lua_State* L, const plan::Run& run, const Launch& launch) {
   table.set("needs", launch.needs);
   table.set("stop_signal", launch.stop_signal);
   table.set("stop_file", launch.stop_file);
+  table.set("package", launch.package);
+  table.set("tested", launch.tested);
+  // The word that installs it; templates of users have none.
+  table.set("setup", launch.tested.empty() ? "" : plan::framework_name(run.framework).name);
 }
 
 void set_orch(lua_State* L, const Context& context) {
