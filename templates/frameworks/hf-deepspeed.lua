@@ -30,6 +30,8 @@ end
 return {
   doc = "Hugging Face's run_clm.py with DeepSpeed: gpt2 and bloom",
   versions = { "4.57", "5" },
+  programs = { "run_clm.py" },
+  read = function() return read_run_clm("hf-deepspeed") end,
   render = function()
     read_ours()
     if run.strategy ~= "deepspeed" and run.strategy ~= "zero3" and run.strategy ~= "ddp" then

@@ -6,6 +6,8 @@ local function flag(value) return value and "true" or "false" end
 return {
   doc = "Hugging Face's run_clm.py with accelerate's FSDP2: gpt2 and bloom",
   versions = { "4.57", "5" },
+  programs = { "run_clm.py" },
+  read = function() return read_run_clm("hf-fsdp") end,
   render = function()
     read_ours()
     if run.strategy ~= "fsdp" and run.strategy ~= "zero3" then
