@@ -52,6 +52,13 @@ bool is_same_software(const plan::Run& a, const plan::Run& b) {
          a.text_setting("engine") == b.text_setting("engine");
 }
 
+// Checks the framework, which a search does not do.
+bool is_started(App& app, const plan::Run& run) {
+  if (run.framework.empty()) return true;
+  const auto launch = app.frameworks().launch(run);
+  return launch && launch->refused.empty();
+}
+
 // The fastest run of each strategy that fits, for the question of these runs.
 std::vector<Planned> search_near(App& app, const plan::Experiment& experiment,
                                  const plan::Run& asked, bool keeps_layout) {
@@ -205,12 +212,6 @@ void add_faster(App& app, const plan::Experiment& experiment, const PlannedRuns&
 }
 
 }  // namespace
-
-bool is_started(App& app, const plan::Run& run) {
-  if (run.framework.empty()) return true;
-  const auto launch = app.frameworks().launch(run);
-  return launch && launch->refused.empty();
-}
 
 std::vector<tables::NearbyRun> look_around(App& app, const tables::RankedRuns& plan) {
   std::vector<tables::NearbyRun> out;

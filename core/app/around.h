@@ -5,9 +5,6 @@
 
 namespace orch::app {
 
-// True if the run's framework can start it; a search does not ask.
-bool is_started(App& app, const plan::Run& run);
-
 // Searches near the runs of a plan. For each question (core/plan/tie.h) without a run that fits:
 // what would fit with the fewest changes, first of settings, then of the layout, then of the number
 // of GPUs. For the others: strategies for which a search finds a run a tenth faster than the listed

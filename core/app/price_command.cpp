@@ -18,11 +18,19 @@
 namespace orch::app {
 namespace {
 
-constexpr double kMostLayouts = 1e6;         // configurations; more take too long beside a price
-constexpr double kGain = 0.98;               // of the time: less of a gain is not worth a change
-constexpr std::size_t kMostCandidates = 40;  // that a framework is asked about
+constexpr double kMostLayouts = 1e6;  // configurations; more take too long beside a price
+constexpr double kGain = 0.98;        // of the time: less of a gain is not worth a change
 
 using LaunchFlags = std::map<std::string, std::string>;  // the whole flag by its name
+
+// The run as that framework would be started with it, beside the script's own run: with its
+// training and its name, which a search does not know.
+plan::Run as_started(plan::Run run, const plan::Run& own, const std::string& framework) {
+  run.framework = framework;
+  run.training = own.training;
+  run.id = own.id;
+  return run;
+}
 
 // The flags of a rendered launch, and the settings of its files.
 LaunchFlags flags_of(App& app, const plan::Run& run) {
@@ -44,6 +52,14 @@ LaunchFlags flags_of(App& app, const plan::Run& run) {
       out[file.name + name] = fmt::format("{}: {} = {}", file.name, name, value);
   }
   return out;
+}
+
+// What the framework refuses of a run, by its fields.
+std::vector<std::string> refused(App& app, const plan::Run& run) {
+  if (run.framework.empty()) return {};
+  const auto launch = app.frameworks().launch(run);
+  return mapped(launch ? launch->refused : launch.error(),
+                [](const Error& error) { return error.place; });
 }
 
 // "with --micro-batch-size 1; without --sequence-parallel": from one launch to the other.
@@ -68,16 +84,23 @@ struct FasterLayouts {
   bool searched = false;
 };
 
-FasterLayouts faster_layouts(App& app, const PlannedExperiment& planned, std::size_t top) {
+FasterLayouts faster_layouts(App& app, const PlannedExperiment& planned,
+                             const std::string& framework, std::size_t top) {
   FasterLayouts out;
   const auto& own = planned.runs.front();
   search::OpenFields opening;
   if (has_flash_attention(own.run)) opening.open.push_back("flash_attention");
   const auto space = search::SearchSpace::make(planned.experiment, app.find_cluster(), opening);
   if (!space || search::size_of(**space, interrupted) > kMostLayouts) return out;
+  const auto known = refused(app, as_started(own.run, own.run, framework));
   search::SearchOptions options;
   options.interrupted = interrupted;
-  options.top = kMostCandidates;
+  options.top = top;
+  // A layout may be refused for what the script's own is refused for, such as its data.
+  options.accept = [&](const plan::Run& run, const plan::Estimate&) -> Result<bool> {
+    return std::ranges::all_of(refused(app, as_started(run, own.run, framework)),
+                               [&](const auto& place) { return contains(known, place); });
+  };
   const auto found = search::search(**space, app.backends(), options);
   if (!found || !found->complete) return out;
   out.searched = true;
@@ -88,9 +111,9 @@ FasterLayouts faster_layouts(App& app, const PlannedExperiment& planned, std::si
     if (out.runs.size() == top) break;
     std::vector<Error> reasons;
     auto run = search::run_at(**space, app.backends(), score.place, reasons);
-    if (!reasons.empty() || !is_started(app, run)) continue;
+    run.training = own.run.training;
     auto better = app.explain(std::move(run));
-    if (!better) continue;
+    if (!better || !reasons.empty()) continue;
     if (fits && better->estimate.days_to_train > kGain * own.estimate.days_to_train) break;
     out.runs.push_back(std::move(*better));
   }
@@ -98,7 +121,7 @@ FasterLayouts faster_layouts(App& app, const PlannedExperiment& planned, std::si
 }
 
 std::string what_was_read(const PricedScript& script) {
-  const auto& framework = script.reading.framework;
+  const auto& framework = script.framework;
   auto out = fmt::format("{}, line {}: {}{}", script.name, script.job.line, script.job.program,
                          framework.empty() ? "" : ", read as " + framework);
   if (!script.job.other_lines.empty())
@@ -109,7 +132,7 @@ std::string what_was_read(const PricedScript& script) {
 }
 
 show::Findings facts(const PricedScript& script) {
-  show::Findings out{"", {{"script", what_was_read(script)}}};
+  show::Findings out;
   const auto& reading = script.reading;
   for (const auto& each : script.assumed) out.list.push_back({"assumed", "assumed: " + each});
   if (!reading.ignored.empty())
@@ -132,8 +155,8 @@ tables::RankedRuns table_of(const plan::Experiment& experiment, const FasterLayo
   return result;
 }
 
-void add_faster(App& app, const PlannedExperiment& planned, const FasterLayouts& faster,
-                show::Answer& to) {
+void add_faster(App& app, const PlannedExperiment& planned, const std::string& framework,
+                const FasterLayouts& faster, show::Answer& to) {
   const auto& own = planned.runs.front();
   const bool fits = own.estimate.fit != plan::MemoryFit::oom;
   if (!faster.searched) return;
@@ -151,7 +174,8 @@ void add_faster(App& app, const PlannedExperiment& planned, const FasterLayouts&
   to.sections.push_back(std::move(table));
   const auto& best = faster.runs.front();
   const double share = own.estimate.days_to_train / best.estimate.days_to_train - 1;
-  const auto flags = changed_flags(app, own.run, best.run);
+  const auto flags = changed_flags(app, as_started(own.run, own.run, framework),
+                                   as_started(best.run, own.run, framework));
   show::Findings out;
   if (!flags.empty())
     out.list.push_back(
@@ -212,10 +236,17 @@ Ending price_command(App& app, const PriceArguments& arguments, Console& console
   if (has_run && outcome.runs.front().estimate.fit == plan::MemoryFit::oom)
     result.nearby = look_around(app, result);
   auto answer = tables::plan_answer(result, 0);
+  answer.title = what_was_read(*script);
+  // How a framework differs from our trainers says nothing about its own speed.
+  std::erase_if(answer.sections, [](const show::Section& section) {
+    const auto* findings = std::get_if<show::Findings>(&section);
+    return findings && !findings->list.empty() && findings->list.front().kind == "unequal";
+  });
   answer.sections.insert(answer.sections.begin(), facts(*script));
   FasterLayouts faster;
-  if (has_run && arguments.top > 0) faster = faster_layouts(app, outcome, arguments.top);
-  if (has_run) add_faster(app, outcome, faster, answer);
+  if (has_run && arguments.top > 0)
+    faster = faster_layouts(app, outcome, script->framework, arguments.top);
+  if (has_run) add_faster(app, outcome, script->framework, faster, answer);
   answer.sections.push_back(show::Findings{"", {{"next", next_step(arguments)}}});
   arguments.common.give(answer, console);
   return has_run ? Exit::ok : Exit::invalid_experiment;

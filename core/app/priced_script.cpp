@@ -31,19 +31,21 @@ constexpr SizeName kSizes[] = {{"layers", "the number of layers"},
                                {"vocab", "the size of the vocabulary"},
                                {"seq", "the sequence length"}};
 
+// True if --set gives the field, or the table that it is in.
 bool is_set(const PriceArguments& arguments, const std::string& path) {
-  return std::ranges::any_of(arguments.set, [&](const std::string& change) {
-    const auto name = change.substr(0, change.find('='));
-    return name == path || path.starts_with(name + ".") || name.starts_with("strategies");
-  });
-}
-
-// A field that --set changes; strategies may hold any of the batch's.
-bool is_set_exactly(const PriceArguments& arguments, const std::string& path) {
   return std::ranges::any_of(arguments.set, [&](const std::string& change) {
     const auto name = change.substr(0, change.find('='));
     return name == path || path.starts_with(name + ".");
   });
+}
+
+// A strategy may have a field of the batch too.
+bool is_set_somewhere(const PriceArguments& arguments, const std::string& field) {
+  return is_set(arguments, "batch." + field) ||
+         std::ranges::any_of(arguments.set, [&](const std::string& change) {
+           return change.starts_with("strategies.") &&
+                  change.find("." + field + "=") < change.size();
+         });
 }
 
 void add_fields(const Fields& fields, LuaFields& to) {
@@ -100,7 +102,7 @@ void find_machine(App& app, const PriceArguments& arguments, PricedScript& to, E
     to.machine = arguments.on;
     return;
   }
-  if (is_set_exactly(arguments, "hardware.cluster")) return;
+  if (is_set(arguments, "hardware.cluster")) return;
   const auto all = machines(app, to.job);
   const auto best = std::ranges::max_element(all, {}, &MachineMatch::score);
   if (best != all.end() && best->score > 0 &&
@@ -163,7 +165,7 @@ std::string model_lua(App& app, const PriceArguments& arguments, const PricedScr
       return fields.empty() ? lua_string(name)
                             : fmt::format("preset({}, {})", lua_string(name), fields.text());
     }
-    if (!is_set_exactly(arguments, "model"))
+    if (!is_set(arguments, "model"))
       errors.push_back({script.name,
                         fmt::format("the sizes of '{}' are not in it", printable(reading.preset)),
                         "--set model=NAME with one of orch models, or --set model.layers=… and the "
@@ -171,7 +173,7 @@ std::string model_lua(App& app, const PriceArguments& arguments, const PricedScr
   }
   for (const auto& size : kSizes)
     if (!reading.model.contains(size.name) && reading.preset.empty() &&
-        !is_set_exactly(arguments, fmt::format("model.{}", size.name)))
+        !is_set(arguments, fmt::format("model.{}", size.name)))
       errors.push_back({script.name, fmt::format("{} is not in it", size.words),
                         fmt::format("--set model.{}=…", size.name)});
   LuaFields fields;
@@ -249,13 +251,12 @@ void ask_for_the_rest(const PriceArguments& arguments, const PricedScript& scrip
     if (!there) errors.push_back({script.name, fmt::format("{} is not in it", what), how});
   };
   const auto& reading = script.reading;
-  ask(script.job.gpus > 0 || is_set_exactly(arguments, "hardware.nodes"), "the number of GPUs",
-      "--gpus N");
-  ask(reading.batch.contains("micro_batch") || is_set(arguments, "batch.micro_batch"),
+  ask(script.job.gpus > 0 || is_set(arguments, "hardware.nodes"), "the number of GPUs", "--gpus N");
+  ask(reading.batch.contains("micro_batch") || is_set_somewhere(arguments, "micro_batch"),
       "the micro-batch", "--set batch.micro_batch=…");
-  ask(reading.batch.contains("global_batch") || is_set(arguments, "batch.global_batch"),
+  ask(reading.batch.contains("global_batch") || is_set_somewhere(arguments, "global_batch"),
       "the global batch", "--set batch.global_batch=…");
-  ask(reading.tokens > 0 || is_set_exactly(arguments, "tokens"), "the number of tokens or steps",
+  ask(reading.tokens > 0 || is_set(arguments, "tokens"), "the number of tokens or steps",
       "--set tokens=300e9");
 }
 
@@ -353,6 +354,7 @@ Result<PricedScript> read_script(App& app, const PriceArguments& arguments) {
   auto reading = app.frameworks().read(out.job, opener(file, out.job), arguments.framework);
   if (!reading) return reading.error();
   out.reading = std::move(*reading);
+  out.framework = out.reading.framework;
   Errors errors = out.reading.problems;
   find_machine(app, arguments, out, errors);
   out.model = model_lua(app, arguments, out, errors);

@@ -15,6 +15,7 @@ struct PricedScript {
   std::string model;  // as Lua
   plan::JobScript job;
   render::LaunchReading reading;
+  std::string framework;             // as which it was read, even if that cannot start it
   std::string machine;               // "jean-zay/a100-80g"; empty: --set has it
   std::vector<std::string> assumed;  // what the script does not say
   experiment::ExperimentSource source = "";

@@ -126,13 +126,18 @@ local function megatron_vocab(framework)
   local kind = text("--tokenizer-type") or ""
   local named = string.lower(text("--tokenizer-name-or-path", "--tokenizer-model") or "")
   local padded, given = number("--pad-vocab-size-to", "--padded-vocab-size"), number("--vocab-size")
-  no_effect { "--vocab-file", "--merge-file" }
+  local merges = text("--merge-file")
+  no_effect { "--vocab-file" }
   if padded then return padded end
   if given then
     local extra = kind == "NullTokenizer" and (minor(framework) < 18 or string.sub(framework, 1, 12) == "megatron-dee")
     return extra and given + 1 or given
   end
   if kind == "GPT2BPETokenizer" then return 50257 end
+  if kind == "" and merges then
+    command.assume("GPT-2's vocabulary of 50257, by --merge-file")
+    return 50257
+  end
   for _, known in ipairs(vocabularies) do
     if contains(named, known[1]) then
       command.assume("vocabulary of " .. known[2] .. " by the tokenizer's name, " .. named)
@@ -236,6 +241,18 @@ local function steps_of(samples, batch, rampup)
   return steps + math.max(0, samples - consumed) // batch
 end
 
+-- The samples of so many steps.
+local function samples_of(steps, batch, rampup)
+  if not rampup then return steps * batch end
+  local rises = (batch - rampup.start) // rampup.step
+  local each, consumed = rampup.samples / math.max(1, rises), 0
+  while steps > 0 and consumed < rampup.samples do
+    consumed = consumed + math.min(batch, rampup.start + rampup.step * math.floor(consumed / each))
+    steps = steps - 1
+  end
+  return consumed + steps * batch
+end
+
 local function megatron_batch(settings)
   local batch = { micro_batch = number("--micro-batch-size", "--batch-size"), global_batch = number("--global-batch-size") }
   local copy = (settings.tensor_parallel or 1) * (settings.pipeline_parallel or 1) * (settings.context_parallel or 1)
@@ -246,7 +263,8 @@ local function megatron_batch(settings)
   local grows, rampup = command.all("--rampup-batch-size"), nil
   if grows and #grows == 3 then
     rampup = { start = integer(grows[1]), step = integer(grows[2]), samples = integer(grows[3]) }
-    if not (rampup.start and rampup.step and rampup.samples) then rampup = nil end
+    local given = rampup.start and rampup.step and rampup.samples and batch.global_batch
+    if not given or rampup.start < 1 or rampup.step < 1 or rampup.samples < 1 then rampup = nil end
   end
   return batch, rampup
 end
@@ -256,7 +274,7 @@ local function megatron_amount(model, batch, rampup, training)
   local tokens = number("--train-tokens")
   if not tokens and samples and model.seq then tokens = samples * model.seq end
   if not tokens and iterations and batch.global_batch and model.seq then
-    tokens = iterations * batch.global_batch * model.seq
+    tokens = samples_of(iterations, batch.global_batch, rampup) * model.seq
   end
   local warmup = number("--lr-warmup-iters") or steps_of(number("--lr-warmup-samples"), batch.global_batch, rampup)
   local decay = number("--lr-decay-iters") or steps_of(number("--lr-decay-samples"), batch.global_batch, rampup)
@@ -429,6 +447,7 @@ function reading.read_megatron_lm()
     settings.zero_stage = ({ optim = 1, optim_grads = 2, optim_grads_params = 3 })[kept] or 0
   end
   local made = read_megatron(framework, settings, strategy)
+  if settings.zero_stage > 1 then settings.overlap_grad_reduce = nil end -- Megatron-FSDP always does
   local reduces = on("--grad-reduce-in-bf16")
   if settings.dtype == "bf16" or settings.dtype == "fp8" then
     settings.fp32_accumulate = not reduces
@@ -490,6 +509,7 @@ function reading.read_bloom()
   -- Its bf16 optimizer shards the states, whatever the stage.
   settings.zero_stage = settings.dtype == "bf16" and 1 or math.min(stage, 1)
   settings.fp32_accumulate = settings.dtype == "bf16" or on("--accumulate-allreduce-grads-in-fp32") == true
+  settings.flash_attention = false -- it is older
   settings.offload = deepspeed_offload() and "optimizer" or on("--cpu-optimizer") and "optimizer" or nil
   if settings.stage_partition == nil and settings.pipeline_parallel > 1 then settings.stage_partition = "uniform" end
   no_effect(deepspeed_silent)
@@ -515,7 +535,7 @@ function reading.read_megatron_deepspeed()
     made.strategy = "deepspeed"
     made.settings = { engine = "framework", stage = stage, offload = away, tensor_parallel = settings.tensor_parallel,
                       recompute = settings.recompute, dtype = settings.dtype, flash_attention = settings.flash_attention,
-                      fused_kernels = settings.fused_kernels }
+                      fused_kernels = settings.fused_kernels ~= false }
   end
   no_effect(deepspeed_silent)
   no_effect { "--cpu-optimizer" }
@@ -687,7 +707,7 @@ local function titan_model(flavors)
   local model = { seq = number("--training.seq_len") or number("--training.max_context_length") }
   if not size or not contains(name, "llama3") then return nil, model, flavor and name .. "-" .. flavor or nil end
   model.seq = model.seq or 2048
-  return nil, model, "llama-3-" .. string.lower(flavor)
+  return nil, model, (flavor == "405B" and "llama-3.1-" or "llama-3-") .. string.lower(flavor)
 end
 
 local function titan_batch(model)
@@ -722,7 +742,7 @@ function reading.read_torchtitan(flavors)
   training.schedule = text("--lr_scheduler.decay_type") or "linear"
   schedule(training)
   local least = number("--lr_scheduler.min_lr_factor", "--lr_scheduler.lr_min") or 0
-  training.min_learning_rate = least * training.learning_rate
+  training.min_learning_rate = tonumber(string.format("%.12g", least * training.learning_rate))
   training.seed = number("--debug.seed", "--training.seed")
   local steps = number("--training.steps") or 10000
   if not see("--training.steps") then command.assume("10000 steps, torchtitan's default") end

@@ -160,7 +160,6 @@ class ScriptReader {
 
   void read(const ScriptCommand& around) {
     around_ = around;
-    begin_command();
     while (at_ < text_.size()) step();
     end_line();
   }
@@ -212,11 +211,6 @@ class ScriptReader {
     }
   }
 
-  void begin_command() {
-    command_ = {};
-    command_.line = line_;
-  }
-
   void end_command() {
     drop_keywords();
     if (first_word(command_.words) == "for" && command_.words.size() > 3)
@@ -225,7 +219,7 @@ class ScriptReader {
       written_.push_back(command_.words.back());
     if (is_echo() && command_.words.size() > 1) said_ = command_.words.back() + "\n";
     if (!command_.words.empty()) finished(std::move(command_));
-    begin_command();
+    command_ = {};
   }
 
   void end_line() {
@@ -328,6 +322,7 @@ class ScriptReader {
   // --- words ---
 
   void word() {
+    if (command_.words.empty()) command_.line = line_;
     if (assignment()) return;
     const auto fields = read_word().fields();
     command_.words.insert(command_.words.end(), fields.begin(), fields.end());

@@ -35,7 +35,7 @@ void CommandFlags::add_words(const std::vector<std::string>& words, const std::s
       if (equals != std::string::npos) open->values.push_back(word.substr(equals + 1));
     } else if (open) {
       open->values.push_back(word);
-    } else if (!word.empty()) {
+    } else if (!word.empty() && prefix.empty()) {
       stray_.push_back(word);
     }
   }
