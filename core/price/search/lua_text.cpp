@@ -29,6 +29,14 @@ void add_surroundings(const plan::SlurmSettings& job, LuaFields& to) {
     environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
   if (!environment.empty()) to.add("environment", environment.text());
   to.word("setup", job.setup);
+  const auto& container = job.container;
+  if (!container.given()) return;
+  LuaFields inside;
+  inside.word("image", container.image).word("runtime", container.runtime);
+  if (!container.mounts.empty()) inside.add("mounts", list(container.mounts));
+  inside.word("workdir", container.workdir);
+  if (!container.gpu) inside.add("gpu", "false");
+  to.add("container", inside.text());
 }
 
 std::string hardware_lua(const plan::Run& run, const plan::SlurmSettings& job) {
