@@ -147,6 +147,8 @@ TEST_CASE("what a template renders is read back as the same run", "[app][price]"
   CHECK(again.strategy->name == run.strategy->name);
   for (const auto& field : plan::run_fields()) {
     if (is_elsewhere(field.param.name) || field.section == "job") continue;
+    // The program trains the padded vocabulary.
+    if (name.starts_with("framework_hf") && field.param.name == "vocab") continue;
     INFO(field.section << "." << field.param.name);
     CHECK(plan::show(get(again, field)) == plan::show(get(run, field)));
   }

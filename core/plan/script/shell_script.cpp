@@ -26,7 +26,7 @@ constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_blank(char c) { return c != '\n' && std::isspace(static_cast<unsigned char>(c)); }
 
 const std::string& first_word(const std::vector<std::string>& words) {
   static const std::string kNone;

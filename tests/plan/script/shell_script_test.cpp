@@ -23,6 +23,7 @@ TEST_CASE("quotes, continuations and variables are read as bash reads them", "[p
         Words{"run", "--x", "1", "--y", "'2", "3'", "end"});
   CHECK(words_of("A=''\nrun '' $A \"$A\" z") == Words{"run", "", "", "z"});
   CHECK(words_of("A=1 A+=2\nrun $A") == Words{"run", "12"});
+  CHECK(words_of("a\v\f\r b") == Words{"a", "b"});
   CHECK(words_of("run ${A:-7} ${B:+x} ${C:-$D}", {{"D", "d"}}) == Words{"run", "7", "d"});
 }
 
