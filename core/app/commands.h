@@ -48,6 +48,18 @@ struct SearchArguments {
   std::string write;
 };
 
+struct PriceArguments {
+  CommonArguments common;
+  std::string script;                  // a job script or launch line; - is stdin
+  std::string on;                      // CLUSTER or CLUSTER/PARTITION
+  std::int64_t gpus = 0;               // 0: as the script has it
+  std::string framework;               // NAME@VERSION where the flags do not tell
+  std::vector<std::string> variables;  // NAME=VALUE, as if they were set before the script
+  std::vector<std::string> set;
+  std::size_t top = 5;  // layouts that are faster
+  std::string write;    // the experiment, as a file
+};
+
 struct ExplainArguments {
   CommonArguments common;
   experiment::ExperimentSource run = "";  // changes are allowed for FILE.lua only
@@ -231,6 +243,7 @@ struct SuperviseArguments {
 // Each function executes its verb and prints to the console.
 Ending plan_command(App& app, const PlanArguments& arguments, Console& console);
 Ending search_command(App& app, const SearchArguments& arguments, Console& console);
+Ending price_command(App& app, const PriceArguments& arguments, Console& console);
 Ending explain_command(App& app, const ExplainArguments& arguments, Console& console);
 Ending probe_command(App& app, const ProbeArguments& arguments, Console& console);
 Ending backends_command(App& app, const ListArguments& arguments, Console& console);

@@ -210,10 +210,33 @@ std::string question_of(const follow::Campaign& campaign, const LaunchOrder& ord
   return out + "?";
 }
 
+// Runtimes and images that this machine does not have, each once.
+Errors missing_containers(AppSession& session, const ChosenRuns& runs) {
+  Errors out;
+  const auto add = [&](Error error) {
+    if (!contains(out, error)) out.push_back(std::move(error));
+  };
+  for (const auto* planned : runs) {
+    const auto& container = planned->run.job.container;
+    if (!container.given() || way_to_launch(planned->run, session.slurm()) != "slurm") continue;
+    for (auto& error :
+         plan::find_container(container, !planned->run.job.setup.empty(), "container"))
+      add(std::move(error));
+    if (container.runtime != "pyxis") continue;
+    const auto help = session.shell().run({{"srun", "--help"}});
+    if (help && help->out.find("--container-image") == std::string::npos)
+      add({"container", "srun has no option --container-image: Pyxis is not installed here",
+           "ask the site, or name another runtime"});
+  }
+  return out;
+}
+
 // Compares the requests of runs with the cluster as SLURM describes it, before anything is
 // submitted: reports every contradiction with the cluster's file.
 Ending preflight(AppSession& session, const ChosenRuns& runs) {
   std::set<launch::JobRequest> asks;
+  if (auto missing = missing_containers(session, runs); !missing.empty())
+    return {missing, Exit::invalid_experiment};
   for (const auto* planned : runs) {
     const auto& run = planned->run;
     if (way_to_launch(run, session.slurm()) != "slurm") continue;

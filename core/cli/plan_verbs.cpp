@@ -38,6 +38,22 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");
 }
 
+void declare_price(CLI::App& verb, app::PriceArguments& to) {
+  verb.add_option("SCRIPT", to.script, "Job script, or a launch line in a file; - is stdin")
+      ->required();
+  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  verb.add_option("--on", to.on, "Machine, where the script does not tell")
+      ->type_name("CLUSTER[/PARTITION]");
+  add_count(verb, "--gpus", to.gpus, "Number of GPUs, instead of the script's", 1, 1e6);
+  verb.add_option("--framework", to.framework, "Version of the program (default: the newest known)")
+      ->type_name("NAME@VERSION");
+  add_list(verb, "--var", to.variables, "A variable that the script expects (repeatable)",
+           "NAME=VALUE");
+  add_set(verb, to.set);
+  add_count(verb, "--top", to.top, "Number of faster layouts to show; 0 does not search", 0, 50);
+  verb.add_option("--write", to.write, "Write the experiment to this file");
+}
+
 void declare_explain(CLI::App& verb, app::ExplainArguments& to) {
   verb.add_option("RUN", to.run.file,
                   "Run id, its beginning or hash, a run folder, or FILE.lua (its best); - is stdin")

@@ -135,6 +135,21 @@ Examples:
   orch search experiments/search_176b.lua --where 'tensor_parallel <= 8' --write best.lua
   orch search experiments/200b.lua --open all --format json | jq '.runs[0]')",
            declare_search, app::search_command),
+      verb("price", kPlans, "Price a launch line or job script of another framework", R"(
+Reads what people already have and executes none of it: a script for sbatch, or a single command, of
+Megatron-LM, Megatron-DeepSpeed, Hugging Face's run_clm.py (with DeepSpeed, FSDP, accelerate) or
+torchtitan (flags or TOML), started by srun, torchrun, deepspeed, accelerate or mpirun. Configurations are
+read where they are at hand, or where the script writes them (cat <<END > ds.json).
+Prints days, memory, whether it fits, and what would be faster on the same GPUs, with the flags that
+change. A flag that was not understood is named. What is missing is asked for: --on for the machine,
+--var for a variable of the script, --set for a field of the experiment.
+
+Examples:
+  orch price train.slurm
+  orch price train.slurm --on dgx-h100 --gpus 64 --write train.lua
+  orch price launch.sh --var NNODES=4 --set tokens=300e9
+  grep -A40 torchrun train.sh | orch price - --on jean-zay/a100-80g)",
+           declare_price, app::price_command),
       verb("explain", kPlans, "Memory and time of one run, item by item, estimated and measured",
            R"(
 For a run that has run, each item is shown as measured beside the estimate.

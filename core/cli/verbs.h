@@ -60,6 +60,7 @@ void declare_doctor(CLI::App& verb, app::DoctorArguments& to);
 void declare_index(CLI::App& verb, app::FollowArguments& to);
 void declare_plan(CLI::App& verb, app::PlanArguments& to);
 void declare_search(CLI::App& verb, app::SearchArguments& to);
+void declare_price(CLI::App& verb, app::PriceArguments& to);
 void declare_explain(CLI::App& verb, app::ExplainArguments& to);
 void declare_probe(CLI::App& verb, app::ProbeArguments& to);
 void declare_ingest(CLI::App& verb, app::IngestArguments& to);

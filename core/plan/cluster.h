@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan/container.h"
+
 namespace orch::plan {
 
 // A number that describes the hardware, and its origin: a datasheet, a measurement, an assumption.
@@ -138,6 +140,7 @@ struct SlurmSettings {
   std::map<std::string, std::string> environment;
   std::set<std::string> expanded;  // variables whose value has $NAMES that the node expands
   std::string setup;               // shell code of the site (modules and the like), verbatim
+  Container container;
 
   bool operator==(const SlurmSettings&) const = default;
 };

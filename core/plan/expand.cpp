@@ -49,6 +49,7 @@ SlurmSettings job_words(const SlurmSettings& site, const SlurmSettings& asked) {
     job.expanded.erase(key);
   }
   job.expanded.insert(asked.expanded.begin(), asked.expanded.end());
+  if (asked.container.given()) job.container = asked.container;
   if (!asked.setup.empty()) job.setup += (job.setup.empty() ? "" : "\n") + asked.setup;
   return job;
 }

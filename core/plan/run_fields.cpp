@@ -38,6 +38,12 @@ RunField job_word(const char* name) {
   return {"job", TextSetting{name, ""}, at<&Run::job, member>};
 }
 
+template <std::string Container::*member>
+RunField container_word(const char* name) {
+  return {"container", TextSetting{name, ""}, at<&Run::job, &SlurmSettings::container, member>,
+          true};
+}
+
 std::vector<RunField> make_run_fields() {
   const auto word = [](const char* name, std::string& (*held)(Run&)) {
     return RunField{"", TextSetting{name, ""}, held};
@@ -89,6 +95,11 @@ std::vector<RunField> make_run_fields() {
       {"job", Integer{"signal_seconds", "", {}, {0, kMostSeconds}},
        at<&Run::job, &SlurmSettings::signal_seconds>},
       job_word<&SlurmSettings::setup>("setup"),
+      container_word<&Container::image>("image"),
+      container_word<&Container::runtime>("runtime"),
+      container_word<&Container::workdir>("workdir"),
+      {"container", Flag{"gpu", "", true},
+       at<&Run::job, &SlurmSettings::container, &Container::gpu>, true},
   };
   const auto after_name =
       std::find_if(fields.begin(), fields.end(),

@@ -82,6 +82,7 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   for (const auto& option : run.job.options) lines.add("job.options", option);
   for (const auto& [variable, value] : run.job.environment)
     lines.add("job.environment", variable, Value(value));
+  for (const auto& mount : run.job.container.mounts) lines.add("container", "mounts", Value(mount));
   for (const auto& variable : run.job.expanded) lines.add("job.expanded", variable);
   return std::move(lines).text();
 }

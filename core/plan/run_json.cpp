@@ -67,6 +67,15 @@ void write_job(JsonWriter& to, const Run& run) {
   to.end();
 }
 
+void write_container(JsonWriter& to, const Run& run) {
+  if (!run.job.container.given()) return;
+  to.begin("container");
+  write_section(to, run, "container");
+  to.begin_list("mounts");
+  for (const auto& mount : run.job.container.mounts) to.item(mount);
+  to.end_list().end();
+}
+
 std::string checksum_of(std::string_view body) { return fmt::format("{:016x}", stable_hash(body)); }
 
 // --- reading
@@ -120,10 +129,12 @@ void RunReader::reject_unknown() {
   std::map<std::string_view, std::vector<std::string>> known{
       {"",
        {"version", "id", "strategy", "backend", "backend_version", "cluster", "partition", "gpu",
-        "gpus_per_node", "args", "model", "rampup", "settings", "training", "job", "checksum"}},
+        "gpus_per_node", "args", "model", "rampup", "settings", "training", "job", "container",
+        "checksum"}},
       {"model", {"family"}},
       {"rampup", {}},
-      {"job", {"spare_nodes", "options", "environment", "expanded"}}};
+      {"job", {"spare_nodes", "options", "environment", "expanded"}},
+      {"container", {"mounts"}}};
   for (const auto& field : run_fields())
     if (!field.size() || is_open(run_.model, *field.size()))
       known[field.section].push_back(field.param.name);
@@ -241,6 +252,9 @@ void RunReader::read_job() {
   if (job.has("expanded"))
     for (const auto& name : job.texts("expanded")) run_.job.expanded.insert(name);
   for (const auto& problem : job.problems()) complain("job", problem);
+  JsonFields container(section("container"));
+  if (container.has("mounts")) run_.job.container.mounts = container.texts("mounts");
+  for (const auto& problem : container.problems()) complain("container", problem);
 }
 
 void RunReader::read_args() {
@@ -310,6 +324,7 @@ std::string run_json(const Run& run) {
   for (const auto& field : training_fields()) write(to, field.param.name, get(run.training, field));
   to.end();
   write_job(to, run);
+  write_container(to, run);
   auto text = std::move(to.end()).text();
   text.resize(text.size() - std::string_view("\n}\n").size());
   const auto checksum = checksum_of(text);

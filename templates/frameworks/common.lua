@@ -218,9 +218,9 @@ function common.trainer_driver()
   local argv = { common.in_run("hf_driver.py") }
   add(argv, "--run", common.in_run("run.json"), "--attempt", common.expand "$ORCH_ATTEMPT_FOLDER",
       "--per_device_train_batch_size", run.micro_batch, "--gradient_accumulation_steps", run.accumulate,
-      "--max_steps", run.total_steps, "--learning_rate", t.learning_rate, "--warmup_steps", t.warmup_steps,
-      "--weight_decay", t.weight_decay, "--adam_beta1", t.beta1, "--adam_beta2", t.beta2,
-      "--adam_epsilon", t.epsilon, "--max_grad_norm", t.clip, "--seed", t.seed, "--logging_steps", t.log_every)
+      "--max_steps", run.total_steps, "--learning_rate", t.learning_rate, "--warmup_steps", t.warmup_steps)
+  common.add_fields(argv, common.trainer_rates, t)
+  add(argv, "--logging_steps", t.log_every)
   if settings.dtype == "bf16" or settings.dtype == "fp16" then add(argv, "--" .. settings.dtype, "true") end
   if settings.dtype == "tf32" then add(argv, "--tf32", "true") end
   if t.checkpoint_every > 0 then
@@ -276,11 +276,37 @@ function common.refuse_torch_driver()
   unequal("checkpoints", "the driver's are PyTorch's own; orch export does not read them", nil)
 end
 
+-- Flags that are one field each: { flag, field, the program's own default }. They are rendered in
+-- this order, and read back (reading.lua).
+common.megatron_sizes = {
+  { "--num-layers", "layers" }, { "--hidden-size", "hidden" }, { "--num-attention-heads", "heads" },
+  { "--seq-length", "seq" },
+}
+common.megatron_rates = {
+  { "--lr", "learning_rate" }, { "--min-lr", "min_learning_rate", 0 }, { "--lr-decay-style", "schedule", "linear" },
+  { "--weight-decay", "weight_decay", 0.01 }, { "--adam-beta1", "beta1", 0.9 }, { "--adam-beta2", "beta2", 0.999 },
+  { "--adam-eps", "epsilon", 1e-8 }, { "--clip-grad", "clip", 1 }, { "--hidden-dropout", "dropout", 0.1 },
+  { "--attention-dropout", "attention_dropout", 0.1 }, { "--init-method-std", "init_std", 0.02 },
+  { "--seed", "seed", 1234 },
+}
+common.trainer_rates = {
+  { "--weight_decay", "weight_decay", 0 }, { "--adam_beta1", "beta1", 0.9 }, { "--adam_beta2", "beta2", 0.999 },
+  { "--adam_epsilon", "epsilon", 1e-8 }, { "--max_grad_norm", "clip", 1 }, { "--seed", "seed", 42 },
+}
+common.titan_rates = {
+  { "lr", "learning_rate", 8e-4 }, { "beta1", "beta1", 0.9 }, { "beta2", "beta2", 0.95 }, { "eps", "epsilon", 1e-8 },
+  { "weight_decay", "weight_decay", 0.1 },
+}
+
+-- The flags of such a list with the values of these fields.
+function common.add_fields(argv, flags, fields)
+  for _, flag in ipairs(flags) do add(argv, flag[1], fields[flag[2]]) end
+end
+
 -- The size of the model in flags that Megatron-LM and all programs derived from it have.
 function common.megatron_model(argv)
-  add(argv, "--num-layers", model.layers, "--hidden-size", model.hidden,
-      "--num-attention-heads", model.heads, "--seq-length", model.seq,
-      "--max-position-embeddings", model.seq)
+  common.add_fields(argv, common.megatron_sizes, model)
+  add(argv, "--max-position-embeddings", model.seq)
   if model.ffn_hidden ~= 4 * model.hidden then add(argv, "--ffn-hidden-size", model.ffn_hidden) end
 end
 
@@ -296,11 +322,8 @@ function common.megatron_training(argv)
         "--lr-warmup-iters", t.warmup_steps)
   end
   add(argv, "--micro-batch-size", run.micro_batch, "--global-batch-size", run.global_batch,
-      "--optimizer", "adam", "--lr", t.learning_rate, "--min-lr", t.min_learning_rate,
-      "--lr-decay-style", t.schedule, "--weight-decay", t.weight_decay, "--adam-beta1", t.beta1,
-      "--adam-beta2", t.beta2, "--adam-eps", t.epsilon, "--clip-grad", t.clip,
-      "--hidden-dropout", t.dropout, "--attention-dropout", t.attention_dropout,
-      "--init-method-std", t.init_std, "--seed", t.seed)
+      "--optimizer", "adam")
+  common.add_fields(argv, common.megatron_rates, t)
   if settings.dtype == "bf16" or settings.dtype == "fp8" then add(argv, "--bf16") end
   if settings.dtype == "fp16" then
     add(argv, "--fp16", "--initial-loss-scale", t.loss_scale, "--loss-scale-window", t.loss_scale_window)

@@ -3,6 +3,8 @@ return {
   doc = "Hugging Face's Trainer with DeepSpeed, by a driver of ours: gpt2 and bloom",
   versions = { "4.57", "5" },
   package = "transformers",
+  programs = { "run_clm.py" },
+  read = function() return read_run_clm("hf-deepspeed") end,
   render = function()
     read_ours()
     refuse_deepspeed()

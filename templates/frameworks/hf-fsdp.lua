@@ -7,6 +7,8 @@ return {
   doc = "Hugging Face's Trainer with accelerate's FSDP2, by a driver of ours: gpt2 and bloom",
   versions = { "4.57", "5" },
   package = "transformers",
+  programs = { "run_clm.py" },
+  read = function() return read_run_clm("hf-fsdp") end,
   render = function()
     read_ours()
     if run.strategy ~= "fsdp" and run.strategy ~= "zero3" then

@@ -60,6 +60,8 @@ end
 return {
   doc = "the code that trained BLOOM (bigscience-workshop/Megatron-DeepSpeed): gpt and bloom",
   versions = {},
+  programs = { "pretrain_gpt.py" },
+  read = function() return read_bloom() end,
   render = function()
     read_ours()
     refuse_megatron()

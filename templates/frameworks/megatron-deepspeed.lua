@@ -24,6 +24,8 @@ end
 return {
   doc = "DeepSpeed's fork of Megatron (deepspeedai/Megatron-DeepSpeed): gpt",
   versions = { "0.14", "0.15", "0.16", "0.17", "0.18", "0.19" },
+  programs = { "pretrain_gpt.py" },
+  read = function() return read_megatron_deepspeed() end,
   render = function()
     read_ours()
     refuse_megatron()

@@ -197,6 +197,8 @@ return {
   doc = "NVIDIA's Megatron-LM (pretrain_gpt.py): gpt and llama",
   versions = { "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11", "0.12", "0.13", "0.14", "0.15", "0.16",
                "0.17", "0.18", "0.19" },
+  programs = { "pretrain_gpt.py" },
+  read = function() return read_megatron_lm() end,
   render = function()
     read_ours()
     refuse_model()

@@ -4,6 +4,12 @@ local flavors = {
   ["8B"] = { 32, 4096, 32, 8, 128256 }, ["70B"] = { 80, 8192, 64, 8, 128256 }, ["405B"] = { 126, 16384, 128, 8, 128256 },
 }
 
+-- The section [optimizer], or its keyword arguments.
+local function optimizer(fields)
+  for _, rate in ipairs(titan_rates) do fields[rate[1]] = training[rate[2]] end
+  return fields
+end
+
 local function flavor()
   local _ = model.layers, model.hidden, model.heads, model.kv_heads, model.vocab
   for name, size in pairs(flavors) do
@@ -125,8 +131,7 @@ local function old()
   return toml {
     job = { description = run.id },
     model = { name = "orch", flavor = "orch" },
-    optimizer = { name = "AdamW", lr = t.learning_rate, beta1 = t.beta1, beta2 = t.beta2, eps = t.epsilon,
-                  weight_decay = t.weight_decay },
+    optimizer = optimizer { name = "AdamW" },
     lr_scheduler = { warmup_steps = t.warmup_steps }, -- the driver's schedule has the rest
     training = { local_batch_size = local_batch, global_batch_size = run.global_batch, seq_len = model.seq,
                  max_norm = t.clip, steps = run.total_steps, enable_cpu_offload = settings.offload == "full",
@@ -170,8 +175,7 @@ local function new(name)
     "def run():",
     "    config = config_registry.llama3_" .. string.lower(name) .. "()",
     "    config.training = TrainingConfig(" .. keywords(train) .. ")",
-    "    config.optimizer = OptimizersContainer.Config(" .. keywords { lr = t.learning_rate, beta1 = t.beta1,
-      beta2 = t.beta2, eps = t.epsilon, weight_decay = t.weight_decay } .. ")",
+    "    config.optimizer = OptimizersContainer.Config(" .. keywords(optimizer {}) .. ")",
     "    config.lr_scheduler = LRSchedulersContainer.Config(" .. keywords { warmup_steps = t.warmup_steps,
       decay_type = t.schedule, min_lr_factor = t.min_learning_rate / t.learning_rate } .. ")",
     "    config.parallelism = ParallelismConfig(" .. keywords(shape) .. ")",
@@ -198,6 +202,8 @@ return {
   doc = "PyTorch's torchtitan: Llama in any size by a driver of ours (0.2.2), or in those of its registry (main)",
   versions = { "0.2.2", "main" },
   package = "torchtitan",
+  programs = { "torchtitan.train", "torchtitan/train.py", "run_train.sh" },
+  read = function() return read_torchtitan(flavors) end,
   render = function()
     read_ours()
     refuse_what()

@@ -54,6 +54,15 @@ contradicts together 'partition = "v100-32g", gpus = 12' \
 contradicts account 'partition = "a100-80g", gpus = 8, account = "seven@a100"' \
   "account 'seven@a100' may not use partition gpu_p5" 'one of: six@a100'
 
+# A container: its program and its image, and whether srun knows Pyxis.
+contradicts container 'partition = "v100-32g", gpus = 4, container = { image = "/no/torch.sif", runtime = "apptainer" }' \
+  "container: no program 'apptainer' for runtime apptainer" 'container: no such image: /no/torch.sif'
+program srun <<'BASH'
+echo 'Usage: srun [OPTIONS...] executable [args...]'
+BASH
+contradicts pyxis 'partition = "v100-32g", gpus = 4, container = { image = "torch", runtime = "pyxis" }' \
+  'container: srun has no option --container-image: Pyxis is not installed here'
+
 # All at once, with the name of the cluster's file.
 contradicts everything 'partition = { "v100-32g", "a100-80g" }, gpus = 32, time = "200:00:00", gres = "gpu:16", constraint = "v200"' \
   'jean-zay.yaml: v100-32g: ' 'jean-zay.yaml: a100-80g: ' \

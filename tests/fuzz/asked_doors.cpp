@@ -71,6 +71,20 @@ void enter_cluster(const Input& input) {
   plan(input, "experiment.lua");
 }
 
+// Job scripts for orch price.
+std::vector<Input> launch_seeds() {
+  auto seeds = files_as_seeds("experiments/launches", ".sh");
+  for (auto& seed : files_as_seeds("experiments/launches", ".slurm"))
+    seeds.push_back(std::move(seed));
+  return seeds;
+}
+
+void enter_launch(const Input& input) {
+  furnish({{"job.sh", bytes_of(input)}});
+  orch({"price", "job.sh", "--on", "dgx-a100", "--gpus", "64", "--top",
+        choice(input, 2) == 0 ? "0" : "2"});
+}
+
 std::vector<Input> gpus_seeds() { return {{{"", text_of(kSource / "experiments/gpus.yaml")}}}; }
 
 void enter_gpus(const Input& input) {

@@ -13,6 +13,7 @@ std::span<const Door> doors() {
       Door{"log", log_seeds, enter_log},
       Door{"pattern", pattern_seeds, enter_pattern},
       Door{"template", template_seeds, enter_template},
+      Door{"launch", launch_seeds, enter_launch},
       Door{"run_folder", run_folder_seeds, enter_run_folder},
       Door{"run_json", run_json_seeds, enter_run_folder},
       Door{"events", events_seeds, enter_run_folder},

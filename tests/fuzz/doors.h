@@ -5,11 +5,13 @@
 namespace orch::fuzz {
 
 // Files that people write by hand: asked_doors.cpp.
-std::vector<Input> experiment_seeds(), cluster_seeds(), gpus_seeds(), template_seeds();
+std::vector<Input> experiment_seeds(), cluster_seeds(), gpus_seeds(), template_seeds(),
+    launch_seeds();
 void enter_experiment(const Input& input);
 void enter_cluster(const Input& input);
 void enter_gpus(const Input& input);
 void enter_template(const Input& input);
+void enter_launch(const Input& input);
 
 // Measurements: told_doors.cpp.
 std::vector<Input> rows_seeds(), log_seeds(), pattern_seeds(), records_seeds();

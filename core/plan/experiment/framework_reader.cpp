@@ -42,6 +42,38 @@ void ExperimentReader::read_setup(const sol::object& value, const std::string& p
   job.setup = value.as<std::string>();
 }
 
+// container = { image = "…", runtime = "apptainer", mounts = { "/data" }, workdir = "…", gpu = true
+// }
+void ExperimentReader::read_container(const sol::object& value, const std::string& place,
+                                      plan::SlurmSettings& job) {
+  if (!value.valid()) return;
+  plan::Container container;
+  const auto word = [this](const char* name, std::string& to) {
+    return [this, name, &to](auto& held, auto& at) { read_word(name, held, at, to); };
+  };
+  const auto mounts = [&](const sol::object& held, const std::string& at) {
+    constexpr const char* example = "mounts = { \"/data\", \"/here:/there\" }";
+    if (!is_table(held, at, example)) return;
+    const auto keys = keys_of(held.as<sol::table>(), at, errors_);
+    if (!keys.fields.empty())
+      error(at, "mounts cannot have names", fmt::format("write {}", example));
+    for (const auto& item : keys.items)
+      read_word("mounts", item, at, container.mounts.emplace_back(), "/here:/there");
+  };
+  const auto before = errors_.size();
+  const bool read = read_named(
+      value, place, "container = { image = \"/images/torch.sif\", runtime = \"apptainer\" }",
+      {{"image", word("image", container.image), true},
+       {"runtime", word("runtime", container.runtime), true},
+       {"workdir", word("workdir", container.workdir)},
+       {"gpu", [&](auto& held, auto& at) { container.gpu = flag("gpu", held, at); }},
+       {"mounts", mounts}});
+  if (!read || errors_.size() > before) return;
+  for (auto& wrong : plan::check_container(container, place))
+    error(std::move(wrong.place), std::move(wrong.fact), std::move(wrong.fix));
+  job.container = std::move(container);
+}
+
 void ExperimentReader::read_args(const sol::object& value, const std::string& place,
                                  plan::AskedStrategy& to) {
   constexpr const char* example = "args = { \"--name\", \"value\" }";
@@ -81,6 +113,7 @@ void ExperimentReader::read_framework(const sol::table& table, plan::AskedStrate
   read_args(get("args"), to.place + ".args", to);
   read_environment(get("environment"), to.place + ".environment", to.job);
   read_setup(get("setup"), to.place + ".setup", to.job);
+  read_container(get("container"), to.place + ".container", to.job);
   if (!to.launch.empty() && to.launch != "gpu" && to.launch != "node")
     error(to.place + ".launch", fmt::format("no choice '{}'", printable(to.launch)),
           "one of: gpu, node");

@@ -68,6 +68,7 @@ void Loader::look_for_models(std::vector<fs::path> models_files) {
 fs::path Loader::preset_file(const std::string& name) const { return state_->preset_file(name); }
 
 Result<plan::Experiment> Loader::load(const ExperimentSource& source) {
+  if (!source.text.empty()) return parse(source.text, source.name(), source.set);
   const auto text = source.is_stdin() ? read_stdin() : read_file(source.file);
   if (!text) return text.error();
   return parse(*text, source.name(), source.set);

@@ -27,6 +27,7 @@ struct ExperimentSource {
 
   fs::path file;
   std::vector<std::string> set;
+  std::string text = {};  // its content where it is not in the file; empty: it is
 };
 
 // Reads experiment files: Lua in, plan::Experiment out. The functions of an experiment live in the

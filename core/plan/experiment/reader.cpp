@@ -26,7 +26,8 @@ const std::vector<std::string> kJob{"account", "qos",  "reservation", "constrain
                                     "time",    "hint", "gres"};
 
 // Fields of every strategy: the trainer and its environment (framework_reader.cpp).
-const std::vector<std::string> kFramework{"framework", "launch", "args", "environment", "setup"};
+const std::vector<std::string> kFramework{"framework",   "launch", "args",
+                                          "environment", "setup",  "container"};
 
 constexpr double kMostSamples = 1e12;
 constexpr double kMostRepeats = 1000;
@@ -155,7 +156,7 @@ bool ExperimentReader::is_table(const sol::object& value, const std::string& pla
 void ExperimentReader::read_hardware(const sol::object& value) {
   if (!is_table(value, "hardware", "hardware = { cluster = \"jean-zay\", gpus = 384 }")) return;
   auto others = kJob;
-  others.insert(others.end(), {"environment", "options", "setup", "spare_nodes"});
+  others.insert(others.end(), {"container", "environment", "options", "setup", "spare_nodes"});
   const auto table = value.as<sol::table>();
   out_.hardware = spaces_.read(table, {{FieldSection::hardware}, nullptr, others}, "hardware");
   for (const auto& name : kJob)
@@ -166,6 +167,7 @@ void ExperimentReader::read_hardware(const sol::object& value) {
     out_.job.spare_nodes = whole(spare, "hardware.spare_nodes", 0, kMostNodes);
   read_environment(table.raw_get<sol::object>("environment"), "hardware.environment", out_.job);
   read_setup(table.raw_get<sol::object>("setup"), "hardware.setup", out_.job);
+  read_container(table.raw_get<sol::object>("container"), "hardware.container", out_.job);
   read_options(table.raw_get<sol::object>("options"), "hardware.options");
 }
 

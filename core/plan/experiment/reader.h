@@ -33,6 +33,7 @@ class ExperimentReader {
   std::string read_job_word(std::string_view name, const sol::object& value);
   void read_environment(const sol::object& value, const std::string& place,
                         plan::SlurmSettings& job);
+  void read_container(const sol::object& value, const std::string& place, plan::SlurmSettings& job);
   void read_setup(const sol::object& value, const std::string& place, plan::SlurmSettings& job);
   void read_framework(const sol::table& table, plan::AskedStrategy& to);
   void read_args(const sol::object& value, const std::string& place, plan::AskedStrategy& to);

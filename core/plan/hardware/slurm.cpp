@@ -26,12 +26,29 @@ void read_environment(const YamlField& field, std::map<std::string, std::string>
   }
 }
 
+void read_container(const YamlField& field, plan::Container& container) {
+  const Map map(field, {"image", "runtime", "mounts", "workdir", "gpu"});
+  const auto word = [&](const char* name, std::string& to) {
+    if (const auto* held = map.find(name)) to = held->text().value_or("");
+  };
+  word("image", container.image);
+  word("runtime", container.runtime);
+  word("workdir", container.workdir);
+  if (const auto* mounts = map.find("mounts")) container.mounts = mounts->texts();
+  if (const auto* gpu = map.find("gpu")) {
+    const auto text = gpu->text().value_or("");
+    if (text != "true" && text != "false") gpu->problem("not true or false", "write gpu: true");
+    container.gpu = text != "false";
+  }
+  field.add(plan::check_container(container, field.place()));
+}
+
 }  // namespace
 
 void read_slurm(const YamlField& field, plan::SlurmSettings& slurm) {
   auto known = all_names(plan::kSlurmWords);
   known.insert(known.end(), {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options",
-                             "environment", "setup"});
+                             "environment", "setup", "container"});
   const Map map(field, known);
   for (const auto& [key, at] : plan::kSlurmWords)
     if (const auto* word = map.find(key)) slurm.*at = read_word(key, *word);
@@ -47,6 +64,7 @@ void read_slurm(const YamlField& field, plan::SlurmSettings& slurm) {
     read_environment(*environment, slurm.environment);
   // Shell code of the site, verbatim: anyone who can write this file can run commands anyway.
   if (const auto* setup = map.find("setup")) slurm.setup = setup->text().value_or("");
+  if (const auto* container = map.find("container")) read_container(*container, slurm.container);
   const auto* signal = map.find("signal_seconds");
   if (signal) slurm.signal_seconds = signal->integer(1, 65535).value_or(0);  // sbatch's range
   if (const auto* given = signal ? signal : map.find("time")) {

@@ -9,58 +9,12 @@
 #include "core/base/text.h"
 #include "core/plan/defaults.h"
 #include "core/plan/family.h"
+#include "core/plan/lua_fields.h"
 
 namespace orch::search {
 namespace {
 
-// Quotes bytes as a Lua string that reads back as exactly these bytes.
-std::string lua_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\{:03}", byte);
-    else
-      out += c;
-  }
-  return out + "\"";
-}
-
-std::string literal(const plan::Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return lua_string(*text);
-  return plan::show(value);
-}
-
-bool is_identifier(std::string_view name) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-         std::all_of(name.begin(), name.end(), plain);
-}
-
-// name = value, name = value
-class LuaFields {
- public:
-  LuaFields& add(std::string_view name, const std::string& text) {
-    if (!out_.empty()) out_ += ", ";
-    out_ += is_identifier(name) ? std::string(name) : fmt::format("[{}]", lua_string(name));
-    out_ += " = " + text;
-    return *this;
-  }
-  template <class Number>
-  LuaFields& number(std::string_view name, Number value) {
-    return value > 0 ? add(name, fmt::format("{}", value)) : *this;
-  }
-  LuaFields& word(std::string_view name, const std::string& text) {
-    return text.empty() ? *this : add(name, lua_string(text));
-  }
-  bool empty() const { return out_.empty(); }
-  std::string text() const { return out_.empty() ? "{}" : "{ " + out_ + " }"; }
-
- private:
-  std::string out_;
-};
+using plan::LuaFields, plan::lua_string;
 
 std::string list(const std::vector<std::string>& texts) {
   std::vector<std::string> strings;
@@ -75,6 +29,14 @@ void add_surroundings(const plan::SlurmSettings& job, LuaFields& to) {
     environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
   if (!environment.empty()) to.add("environment", environment.text());
   to.word("setup", job.setup);
+  const auto& container = job.container;
+  if (!container.given()) return;
+  LuaFields inside;
+  inside.word("image", container.image).word("runtime", container.runtime);
+  if (!container.mounts.empty()) inside.add("mounts", list(container.mounts));
+  inside.word("workdir", container.workdir);
+  if (!container.gpu) inside.add("gpu", "false");
+  to.add("container", inside.text());
 }
 
 std::string hardware_lua(const plan::Run& run, const plan::SlurmSettings& job) {
@@ -107,7 +69,7 @@ std::string model_lua(const plan::Model& model) {
   if (is_plain_name(model.name)) fields.word("name", model.name);
   for (const auto& size : family_of(model).sizes)
     if (is_unusual(model, size))
-      fields.add(plan::name(size.field), literal(get(model, size.field)));
+      fields.add(plan::name(size.field), plan::lua_literal(get(model, size.field)));
   return fmt::format("{} {}", model.family, fields.text());
 }
 
@@ -124,7 +86,7 @@ std::string training_lua(const plan::Experiment& experiment) {
                            : !contains(experiment.swept, field.param.name))
       continue;
     std::vector<std::string> texts;
-    for (const auto& value : values) texts.push_back(literal(value));
+    for (const auto& value : values) texts.push_back(plan::lua_literal(value));
     fields.add(field.param.name,
                texts.size() == 1 ? texts.front() : "{ " + join(texts, ", ") + " }");
   }
@@ -179,7 +141,7 @@ LuaFields settings(const plan::Run& run, const std::string& stack) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
     if (run.settings[i] != plan::default_setting(param, run, stack))
-      fields.add(param.name, literal(run.settings[i]));
+      fields.add(param.name, plan::lua_literal(run.settings[i]));
   }
   fields.word("framework", run.framework).word("launch", run.launch);
   if (!run.args.empty()) fields.add("args", list(run.args));

@@ -7,20 +7,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/plan/defaults.h"
 #include "core/plan/family.h"
 #include "core/plan/lua/sandbox.h"
 #include "core/plan/slurm.h"
+#include "core/run/render/command_flags.h"
 #include "core/run/render/framework_reader.h"
 #include "core/run/render/values.h"
 
 namespace orch::render {
 namespace {
 
-constexpr const char* kCommon = "common";  // functions that templates share; not a framework
+// Functions that templates share, to render and to read; not frameworks.
+constexpr const char* kCommon = "common";
+constexpr const char* kReading = "reading";
+
+bool is_shared(std::string_view name) { return name == kCommon || name == kReading; }
 
 // __index of a watched table; upvalues: the table, its name, and the set of names that were read.
 int watched_index(lua_State* L) {
@@ -163,14 +170,21 @@ std::string Word::shell() const {
 // One template, compiled.
 class Frameworks::Engine {
  public:
-  static Result<std::unique_ptr<Engine>> load(const fs::path& file, const fs::path& common);
+  static Result<std::unique_ptr<Engine>> load(const fs::path& file, const fs::path& shipped);
 
   Result<About> about();
   Status choose(const std::string& framework, const std::string& place);  // for launch()
   Result<Launch> launch(const plan::Run& run);
+  Result<std::vector<std::string>> programs();
+  // Nothing if the command line is another template's.
+  Result<std::optional<LaunchReading>> read(const plan::JobScript& job, const OpenNamedFile& open,
+                                            const std::string& asked);
 
  private:
   Engine(fs::path file, fs::path pins) : file_(std::move(file)), pins_(std::move(pins)) {}
+  void define_command(const plan::JobScript& job, const OpenNamedFile& open, CommandFlags& flags,
+                      LaunchReading& to);
+
   Result<sol::table> run_template();
   void define_complaint(const char* name, std::vector<Error>& to);
   Status define_common(const fs::path& file);
@@ -184,13 +198,15 @@ class Frameworks::Engine {
 };
 
 Result<std::unique_ptr<Frameworks::Engine>> Frameworks::Engine::load(const fs::path& file,
-                                                                     const fs::path& common) {
+                                                                     const fs::path& shipped) {
   const auto text = read_file(file);
   if (!text) return text.error();
-  auto engine = std::unique_ptr<Engine>(new Engine(file, common.parent_path() / "pinned.txt"));
+  auto engine = std::unique_ptr<Engine>(new Engine(file, shipped / "pinned.txt"));
   engine->define_complaint("refuse", engine->refused_);
   engine->define_complaint("unequal", engine->unequal_);
-  if (auto status = engine->define_common(common); !status) return status.error();
+  for (const char* shared : {kCommon, kReading})
+    if (auto status = engine->define_common(shipped / (std::string(shared) + ".lua")); !status)
+      return status.error();
   auto chunk = engine->sandbox_.load(*text, file.string());
   if (!chunk) return chunk.error();
   engine->chunk_ = *chunk;
@@ -309,6 +325,109 @@ Result<Launch> Frameworks::Engine::launch(const plan::Run& run) {
   return launch;
 }
 
+Result<std::vector<std::string>> Frameworks::Engine::programs() {
+  const auto table = run_template();
+  if (!table) return table.error();
+  LaunchReader reader(file_);
+  auto programs = reader.texts(*table, "programs");
+  if (!reader.errors().empty()) return reader.errors();
+  return programs;
+}
+
+// Defines the table `command`, by which a template reads a command line.
+void Frameworks::Engine::define_command(const plan::JobScript& job, const OpenNamedFile& open,
+                                        CommandFlags& flags, LaunchReading& to) {
+  auto command = sandbox_.state().create_table();
+  command["program"] = job.program;
+  command["gpus"] = job.gpus;
+  command["nodes"] = job.nodes;
+  command["gpus_per_node"] = job.gpus_per_node;
+  const auto problem = [&to](std::string place, std::string fact, std::string fix) {
+    Error error{std::move(place), std::move(fact), std::move(fix)};
+    if (!contains(to.problems, error)) to.problems.push_back(std::move(error));
+  };
+  // The last value of a flag; "" where it stands alone.
+  command["text"] = [&flags](const std::string& name) -> std::optional<std::string> {
+    const auto values = flags.values(name);
+    if (!values) return std::nullopt;
+    return values->empty() ? "" : values->back();
+  };
+  command["all"] = [&flags, this](const std::string& name) -> sol::object {
+    const auto values = flags.values(name);
+    if (!values) return sol::lua_nil;
+    auto list = sandbox_.state().create_table();
+    for (const auto& value : *values) list.add(value);
+    return list;
+  };
+  command["number"] = [&flags, problem, this](const std::string& name) -> sol::object {
+    const auto values = flags.values(name);
+    if (!values) return sol::lua_nil;
+    auto text = values->empty() ? std::string() : values->back();
+    if (text == "auto" || text == "None") return sol::lua_nil;
+    const auto shown = printable(text);
+    std::erase(text, '_');
+    const auto number = number_from<double>(text);
+    if (!number) {
+      const bool unset = shown.starts_with('$');
+      problem(name,
+              unset ? fmt::format("{} is not set in the script", shown)
+                    : fmt::format("'{}' is not a number", shown),
+              unset ? "give it: --var NAME=VALUE" : "");
+      return sol::lua_nil;
+    }
+    const bool whole = *number == std::floor(*number) && std::abs(*number) < 0x1p53;
+    return whole ? sol::make_object(sandbox_.state(), static_cast<std::int64_t>(*number))
+                 : sol::make_object(sandbox_.state(), *number);
+  };
+  command["see"] = [&flags](const std::string& name) { return flags.has(name); };
+  command["mark"] = [&flags](const std::string& name) { flags.mark(name); };
+  command["variable"] = [&job](const std::string& name) -> std::optional<std::string> {
+    const auto found = job.variables.find(name);
+    return found == job.variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  command["assume"] = [&to](const std::string& text) {
+    if (!contains(to.assumed, text)) to.assumed.push_back(text);
+  };
+  command["invalid"] = problem;
+  // Adds the settings of a file; false if it cannot be read.
+  command["open"] = [&flags, &open, problem](const std::string& name, const std::string& prefix) {
+    const auto text = open(name);
+    const auto settings = text ? flat_settings(name, *text) : Result<FlatSettings>(text.error());
+    if (!settings) {
+      for (const auto& error : settings.error()) problem(error.place, error.fact, error.fix);
+      return false;
+    }
+    flags.add_settings(*settings, prefix);
+    return true;
+  };
+  sandbox_.state()["command"] = command;
+}
+
+Result<std::optional<LaunchReading>> Frameworks::Engine::read(const plan::JobScript& job,
+                                                              const OpenNamedFile& open,
+                                                              const std::string& asked) {
+  const auto table = run_template();
+  if (!table) return table.error();
+  const auto reader = table->raw_get<sol::object>("read");
+  if (reader.get_type() != sol::type::function) return std::optional<LaunchReading>();
+  CommandFlags flags;
+  flags.add_words(job.launcher, "launcher:");
+  flags.add_words(job.arguments);
+  LaunchReading reading;
+  define_command(job, open, flags, reading);
+  sandbox_.state()["command"]["asked"] = asked;
+  sandbox_.state()["command"]["asked_name"] = plan::framework_name(asked).name;
+  const auto made = sandbox_.call(reader);
+  if (!made) return made.error();
+  if (made->get_type() != sol::type::table) return std::optional<LaunchReading>();
+  LaunchReader fields(file_);
+  fields.read_back(made->as<sol::table>(), reading);
+  if (!fields.errors().empty()) return fields.errors();
+  reading.ignored = flags.ignored();
+  reading.without_effect = flags.marked();
+  return std::optional(std::move(reading));
+}
+
 Frameworks::Frameworks(std::vector<fs::path> folders) : folders_(std::move(folders)) {}
 Frameworks::Frameworks(Frameworks&&) noexcept = default;
 Frameworks& Frameworks::operator=(Frameworks&&) noexcept = default;
@@ -318,7 +437,8 @@ std::vector<std::string> Frameworks::names() const {
   std::set<std::string> names;
   for (const auto& folder : folders_)
     for (const auto& file : entries_of(folder))
-      if (file.extension() == ".lua" && file.stem() != kCommon) names.insert(file.stem().string());
+      if (file.extension() == ".lua" && !is_shared(file.stem().string()))
+        names.insert(file.stem().string());
   return {names.begin(), names.end()};
 }
 
@@ -327,8 +447,8 @@ Result<Frameworks::Engine*> Frameworks::engine(const std::string& name) {
   for (const auto& folder : folders_) {
     const auto file = folder / (name + ".lua");
     // A name from an experiment must not lead out of the folder.
-    if (!is_plain_name(name) || name == kCommon || !is_there(file)) continue;
-    auto engine = Engine::load(file, folders_.back() / (std::string(kCommon) + ".lua"));
+    if (!is_plain_name(name) || is_shared(name) || !is_there(file)) continue;
+    auto engine = Engine::load(file, folders_.back());
     if (!engine) return engine.error();
     return (engines_[name] = std::move(*engine)).get();
   }
@@ -355,6 +475,31 @@ Result<Launch> Frameworks::launch(const plan::Run& run) {
   const auto found = engine(plan::framework_name(run.framework).name);
   if (!found) return found.error();
   return (*found)->launch(run);
+}
+
+std::vector<std::string> Frameworks::programs() {
+  std::set<std::string> all;
+  for (const auto& name : names()) {
+    const auto found = engine(name);
+    const auto programs = found ? (*found)->programs() : found.error();
+    if (programs) all.insert(programs->begin(), programs->end());
+  }
+  return {all.begin(), all.end()};
+}
+
+Result<LaunchReading> Frameworks::read(const plan::JobScript& job, const OpenNamedFile& open,
+                                       const std::string& asked) {
+  for (const auto& name : names()) {
+    const auto found = engine(name);
+    if (!found) return found.error();
+    const auto programs = (*found)->programs();
+    if (!programs) return programs.error();
+    if (!contains(*programs, job.program)) continue;
+    const auto reading = (*found)->read(job, open, asked);
+    if (!reading) return reading.error();
+    if (*reading) return **reading;
+  }
+  return Error{job.program, "no template reads its arguments", "orch backends frameworks"};
 }
 
 }  // namespace orch::render

@@ -7,6 +7,8 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/plan/script/job_script.h"
+#include "core/run/render/launch_reading.h"
 #include "core/run/render/template.h"
 
 namespace orch::render {
@@ -63,6 +65,15 @@ class Frameworks {
   // Renders the run. Errors are those of the template itself; settings that it refuses are in the
   // result, and so are settings of the run that it never read.
   Result<Launch> launch(const plan::Run& run);
+
+  // The programs whose command lines some template reads back: "pretrain_gpt.py". A template that
+  // cannot be loaded has none.
+  std::vector<std::string> programs();
+  // The reverse of launch: what the first template that knows the command line reads in it.
+  // `asked`: the framework and version where the flags do not tell; errors are those of the
+  // template.
+  Result<LaunchReading> read(const plan::JobScript& job, const OpenNamedFile& open,
+                             const std::string& asked = "");
 
  private:
   class Engine;  // keeps sol2 out of this header

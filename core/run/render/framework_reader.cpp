@@ -132,6 +132,44 @@ void LaunchReader::read_stop(const sol::table& table, Launch& launch) {
   }
 }
 
+void LaunchReader::read_values(const sol::table& table, const char* name,
+                               LaunchReading::Fields& to) {
+  const auto held = inner(table, name, "table", "write { name = value }");
+  if (!held) return;
+  for (const auto& [key, value] : *held) {
+    const auto type = value.get_type();
+    if (key.get_type() != sol::type::string)
+      error(name, "an entry has no name", "write { name = value }");
+    else if (type == sol::type::boolean)
+      to[key.as<std::string>()] = value.as<bool>();
+    else if (type == sol::type::string)
+      to[key.as<std::string>()] = value.as<std::string>();
+    else if (type == sol::type::number && value.is<std::int64_t>())
+      to[key.as<std::string>()] = value.as<std::int64_t>();
+    else if (type == sol::type::number)
+      to[key.as<std::string>()] = value.as<double>();
+    else
+      error(fmt::format("{}.{}", name, key.as<std::string>()),
+            fmt::format("{} is not a value", type_name(value)), "give a string or a number");
+  }
+}
+
+void LaunchReader::read_back(const sol::table& table, LaunchReading& to) {
+  to.framework = text(table, "framework");
+  to.strategy = text(table, "strategy");
+  to.family = text(table, "family");
+  to.preset = text(table, "preset");
+  to.args = texts(table, "args");
+  read_values(table, "model", to.model);
+  read_values(table, "batch", to.batch);
+  read_values(table, "rampup", to.rampup);
+  read_values(table, "settings", to.settings);
+  read_values(table, "training", to.training);
+  if (const auto tokens = table.raw_get<sol::object>("tokens");
+      tokens.get_type() == sol::type::number)
+    to.tokens = tokens.as<double>();
+}
+
 Launch LaunchReader::read(const sol::object& made) {
   Launch launch;
   if (made.get_type() != sol::type::table) {

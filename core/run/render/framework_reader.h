@@ -23,12 +23,16 @@ class LaunchReader {
   std::string text(const sol::table& table, const char* name);                // "" if missing
   std::vector<std::string> texts(const sol::table& table, const char* name);  // in their order
 
+  // The result of a template's function read.
+  void read_back(const sol::table& table, LaunchReading& to);
+
  private:
   std::optional<sol::table> inner(const sol::table& table, const char* name, const char* what,
                                   const char* fix);
   std::vector<Word> words(const sol::table& table, const char* name);
   Word word(const sol::object& held, const std::string& place);
   std::map<std::string, Word> named_words(const sol::table& table, const char* name);
+  void read_values(const sol::table& table, const char* name, LaunchReading::Fields& to);
   void read_files(const sol::table& table, Launch& launch);
   void add_file(const std::string& name, std::string text, const std::string& place,
                 Launch& launch);

@@ -177,6 +177,28 @@ void set_job(lua_State* L, const plan::Run& run, const Context& context) {
   table.set("needed", complaints(job));
 }
 
+// Words with folders that only the job knows, quoted for its shell.
+std::vector<std::string> container_shell(const std::vector<std::string>& words) {
+  return mapped(words, [](const std::string& word) {
+    return word.find('$') == std::string::npos ? shell_quote(word)
+                                               : shell_expand(word).value_or(shell_quote(word));
+  });
+}
+
+// The container: how srun, or a program before the trainer, starts it.
+void set_container(lua_State* L, const plan::Run& run) {
+  const auto& container = run.job.container;
+  plan::ContainerFolders folders{{"$ORCH_RUN_FOLDER"}, "$ORCH_RUN_FOLDER"};
+  if (run.framework.empty()) folders.own.emplace_back("$ORCH_PROGRAM_FOLDER");
+  LuaTable table(L, "container");
+  set_fields(table, run, "container");
+  table.set("mounts", container.mounts);
+  table.set("program", container.given() ? plan::container_program(container) : "");
+  table.set("srun", container_shell(plan::srun_options(container, folders)));
+  table.set("words",
+            container_shell(plan::container_words(container, folders, run.partition->gpu.name)));
+}
+
 std::vector<std::string> shell_words(const std::vector<Word>& words) {
   std::vector<std::string> out;
   for (const auto& word : words) out.push_back(word.shell());
@@ -222,6 +244,7 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
   set_training(L, run.training);
   set_phase(L, run, phase);
   set_job(L, run, context);
+  set_container(L, run);
   set_orch(L, context);
   if (context.launch) set_launch(L, run, *context.launch);
 }

@@ -69,10 +69,17 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
     if (!is_there(folder / kStart))
       errors.push_back({place, fmt::format("{} cannot start: no file {}", run.framework, kStart),
                         "plan the experiment again"});
-  } else if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())
+  } else if (const auto trainer = find_trainer(run, trainers);
+             trainer.path.empty() && !run.job.container.given())
     errors.push_back({place, fmt::format("no such program: {}", printable(trainer.wanted)),
                       "plan with another: trainer = ... in the experiment, or ORCH_TRAINER"});
   check_files(local, place, errors);
+  if (const auto& container = run.job.container; container.runtime == "pyxis")
+    errors.push_back({place, "pyxis is a plug-in of SLURM's srun, and this run is local",
+                      "name another runtime"});
+  else if (container.given())
+    for (auto& error : plan::find_container(container, !run.job.setup.empty(), place))
+      errors.push_back(std::move(error));
   if (run.job.setup.empty())
     for (const auto& [variable, name] : plan::needed_variables(run.job))
       if (!is_of_rank(variable) && !std::getenv(variable.c_str()))

@@ -102,10 +102,23 @@ std::vector<std::string> trainer_words(const LocalRun& local, const fs::path& tr
   return {"/bin/bash", (local.folder / kStart).string()};
 }
 
+// The words that start the trainer in the run's container, which sees its folder.
+static std::vector<std::string> in_container(const LocalRun& local,
+                                             const std::vector<std::string>& trainer) {
+  const auto& container = local.run.job.container;
+  if (!container.given()) return trainer;
+  plan::ContainerFolders folders{{local.folder.string()}, local.folder.string()};
+  if (local.run.framework.empty() && fs::path(trainer.front()).is_absolute())
+    folders.own.push_back(fs::path(trainer.front()).parent_path().string());
+  auto words = plan::container_words(container, folders, local.run.partition->gpu.name);
+  words.insert(words.end(), trainer.begin(), trainer.end());
+  return words;
+}
+
 std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt& attempt,
                                        const std::string& submission,
                                        const std::vector<std::string>& trainer) {
-  auto argv = trainer;
+  auto argv = in_container(local, trainer);
   argv.insert(argv.end(), {"--run", (local.folder / "run.json").string(), "--attempt",
                            attempt.folder().string()});
   // The site's shell code, as in a job script: modules and the like. It runs first; values are
