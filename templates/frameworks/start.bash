@@ -119,14 +119,14 @@ if [ "$code" != 0 ] && [ "$signals" = 0 ]; then
   why=$(timeout 60{{! launch.version_line }} 2>&1 >/dev/null) || answer=$?
   # Not if it was ended by a signal or by the time limit.
   if [ "$answer" != 0 ] && [ "$answer" -lt 124 ] && [ "$signals" = 0 ]; then
-    why=$(grep . <<<"$why" | tail -n 1)
+    why=${why##*$'\n'}
     why=${why//[^A-Za-z0-9 ._+:,;()=\/\'-]/}
     why={{ run.framework .. " does not start: " }}$why
 % if launch.setup ~= "" then
     why+={{ "; templates/frameworks/setup " .. launch.setup .. " installs what was tested" }}
 % end
     say "$why"
-    printf '{"event": "failed", "time": %s, "class": "bad_exit", "message": "%s"}\n' "$(date +%s)" "$why" >>"$attempt/events.jsonl"
+    printf '{"event": "failed", "time": %(%s)T, "class": "bad_exit", "message": "%s"}\n' -1 "$why" >>"$attempt/events.jsonl"
   fi
 fi
 % end

@@ -187,7 +187,8 @@ export PROGRAM=$work/here/program
 # asks NAME COMMAND: a run whose program is asked for its version by this command.
 asks() {
   mine "$1" 'exit 3'
-  sed -i "s|version = {.*}, files|version = { \"bash\", \"-c\", [[$2]] }, files|" frameworks/mine.lua
+  printf '%s\n' "$2" >version
+  sed -i "s|version = {.*}, files|version = { \"bash\", \"$work/here/version\" }, files|" frameworks/mine.lua
   local_orch run "$1.lua" --runs runs -y
 }
 asks missing_program "echo Traceback >&2; echo \"ModuleNotFoundError: No module named 'mine'\" >&2; exit 1"
@@ -199,7 +200,7 @@ asks other_version 'echo 1.2.3'
 exits 1 'another version than the one that is asked for'
 has "$out$err" 'mine@1.0 is asked for, and 1.2.3 is installed' 'both are named'
 # Where it runs it may be another: then the run names the reason.
-asks dies_there '[ -d "$ORCH_ATTEMPT_FOLDER" ] || exec echo 1.0.7; echo "ImportError: \"broken\"" >&2; exit 1'
+asks dies_there 'if [ ! -d "$ORCH_ATTEMPT_FOLDER" ]; then echo 1.0.7; exit; fi; echo "ImportError: \"broken\"" >&2; exit 1'
 exits 4 'a program that dies when it is imported'
 has "$out$err" 'mine@1.0 does not start: ImportError: broken' 'is the reason of the run'
 has "$(cat runs/dies_there/*/attempts/1/events.jsonl)" '"class": "bad_exit"' 'with its class'
