@@ -70,7 +70,7 @@ struct TuneCommand {
 
 // Believes in the runs that have not failed; times are per token.
 void believe(TunedQuestion& question, const tune::TuneLimits& limits) {
-  std::vector<tune::Candidate> candidates;
+  std::vector<tune::TuneCandidate> candidates;
   std::vector<tune::MeasuredTime> measured;
   std::vector<const plan::Run*> runs;
   std::vector<std::size_t> alive;
@@ -90,8 +90,7 @@ void believe(TunedQuestion& question, const tune::TuneLimits& limits) {
   auto places = tune::places_of(runs);
   for (std::size_t i = 0; i < places.size(); ++i) candidates[i].place = std::move(places[i]);
   const auto belief = tune::believe(candidates, measured);
-  for (std::size_t i = 0; i < alive.size(); ++i)
-    question.runs[alive[i]].believed = belief.times[i];
+  for (std::size_t i = 0; i < alive.size(); ++i) question.runs[alive[i]].believed = belief.times[i];
   question.best = alive[belief.best];
   if (belief.next) question.next = alive[*belief.next];
   question.regret = belief.regret;
@@ -105,7 +104,8 @@ std::optional<Ending> plan_all(TuneCommand& t) {
   if (!experiment) return Ending(experiment.error(), Exit::invalid_experiment);
   source.set.push_back(fmt::format("name=\"{}{}\"", experiment->name, kSuffix));
   source.set.push_back(fmt::format("steps={}", t.arguments.steps));
-  auto planned = plan_where(t.app, source, t.arguments.run.plan.options, t.arguments.run.plan.where);
+  auto planned =
+      plan_where(t.app, source, t.arguments.run.plan.options, t.arguments.run.plan.where);
   if (auto* ended = std::get_if<Ending>(&planned)) return std::move(*ended);
   t.planned = std::move(std::get<PlannedExperiment>(planned));
   return std::nullopt;
@@ -271,18 +271,19 @@ std::string best_text(const TunedQuestion& question) {
         (!second || *run.seconds / run.tokens() < *second->seconds / second->tokens()))
       second = &run;
   if (second != nullptr && best.seconds)
-    out += fmt::format("; the next of those measured, {}, takes {:.1f} % longer", second->name,
-                       100 * (*second->seconds / second->tokens() /
-                                  (*best.seconds / best.tokens()) -
-                              1));
+    out += fmt::format(
+        "; the next of those measured, {}, takes {:.1f} % longer", second->name,
+        100 * (*second->seconds / second->tokens() / (*best.seconds / best.tokens()) - 1));
   return out;
 }
 
 std::string sure_text(const TuneCommand& t, const TunedQuestion& question) {
-  auto out = fmt::format("{} of {} measured", question.measured(), plural(question.runs.size(), "run"));
+  auto out =
+      fmt::format("{} of {} measured", question.measured(), plural(question.runs.size(), "run"));
   if (const auto failed = question.tried() - question.measured(); failed > 0)
     out += fmt::format(", {} failed", failed);
-  out += fmt::format("; the fastest of all is expected to be {:.1f} % faster", 100 * question.regret);
+  out +=
+      fmt::format("; the fastest of all is expected to be {:.1f} % faster", 100 * question.regret);
   if (question.is_known) return out;
   return out + fmt::format(" (wanted: {:g} %; the limit of {} was reached)",
                            100 * t.arguments.limits.regret,
@@ -328,11 +329,11 @@ Ending confirm(const TuneCommand& t, AppSession& session) {
   for (const auto& question : t.questions)
     hours += static_cast<double>(t.arguments.limits.measured) *
              question.runs.front().planned->job_hours();
-  const auto text = fmt::format(
-      "measure up to {} runs of {} each on {}/{}, about {} GPU-hours at most?",
-      t.arguments.limits.measured * t.questions.size(),
-      plural(static_cast<std::size_t>(t.arguments.steps), "step"), run.cluster->name,
-      run.partition->name, tables::significant(hours));
+  const auto text =
+      fmt::format("measure up to {} runs of {} each on {}/{}, about {} GPU-hours at most?",
+                  t.arguments.limits.measured * t.questions.size(),
+                  plural(static_cast<std::size_t>(t.arguments.steps), "step"), run.cluster->name,
+                  run.partition->name, tables::significant(hours));
   if (t.console.confirm(text)) return Exit::ok;
   return interrupted() ? Exit::interrupted : Exit::usage;
 }

@@ -30,7 +30,7 @@ ReplayedChoice replayed(const JudgedRows& rows, const tune::TuneLimits& limits) 
   std::map<double, JudgedRows> choices;
   for (const auto* row : rows)
     choices[row->prediction.step_seconds / published::work_of(*row)].push_back(row);
-  std::vector<tune::Candidate> candidates;
+  std::vector<tune::TuneCandidate> candidates;
   std::vector<double> times;
   std::vector<const plan::Run*> runs;
   for (const auto& [estimated, same] : choices) {
@@ -41,15 +41,19 @@ ReplayedChoice replayed(const JudgedRows& rows, const tune::TuneLimits& limits) 
     runs.push_back(&first.sample->run);
     times.push_back(std::accumulate(same.begin(), same.end(), 0.0,
                                     [](double sum, const JudgedSample* row) {
-                                      return sum + *row->sample->step_seconds /
-                                                       published::work_of(*row);
+                                      return sum +
+                                             *row->sample->step_seconds / published::work_of(*row);
                                     }) /
                     static_cast<double>(same.size()));
   }
   auto places = tune::places_of(runs);
   for (std::size_t i = 0; i < places.size(); ++i) candidates[i].place = std::move(places[i]);
   const auto& sample = *rows.front()->sample;
-  ReplayedChoice out{sample.source, tables::size_text(sample.run.model.params()), sample.run.gpus, times.size(), {}};
+  ReplayedChoice out{sample.source,
+                     tables::size_text(sample.run.model.params()),
+                     sample.run.gpus,
+                     times.size(),
+                     {}};
   if (times.size() >= kFewest) out.replay = tune::replay(candidates, times, limits);
   return out;
 }
@@ -61,8 +65,7 @@ show::Cell share_cell(double share) { return {share, percent(share)}; }
 using Choices = std::vector<ReplayedChoice>;
 
 std::string summary(const Choices& all, const tune::TuneLimits& limits) {
-  if (all.empty())
-    return fmt::format("no set of alternatives has {} choices or more", kFewest);
+  if (all.empty()) return fmt::format("no set of alternatives has {} choices or more", kFewest);
   const auto mean = [&](auto read) {
     double sum = 0;
     for (const auto& choice : all) sum += read(choice);
@@ -72,8 +75,10 @@ std::string summary(const Choices& all, const tune::TuneLimits& limits) {
     return choice.replay.regret <= limits.regret;
   });
   return fmt::format(
-      "{} of {} within {:g} % of the fastest with at most {} measurements, {:.1f} on average; regret "
-      "{:.1f} % on average, of the best estimate alone {:.1f} %, of as many runs at random {:.1f} %",
+      "{} of {} within {:g} % of the fastest with at most {} measurements, {:.1f} on average; "
+      "regret "
+      "{:.1f} % on average, of the best estimate alone {:.1f} %, of as many runs at random {:.1f} "
+      "%",
       found, all.size(), 100 * limits.regret, limits.measured,
       mean([](const auto& c) { return static_cast<double>(c.replay.measured.size()); }),
       100 * mean([](const auto& c) { return c.replay.regret; }),
@@ -100,9 +105,9 @@ show::Answer replays_answer(const std::vector<JudgedSample>& judged,
   columns.add("model", "model", 0, [](const Row& row) { return row.model; });
   columns.add("gpus", "GPUs", 0, [](const Row& row) { return row.gpus; });
   columns.add("choices", "runs", 0, [](const Row& row) { return row.choices; });
-  columns.add("measured", "measured", 0,
-              [](const Row& row) { return row.replay.measured.size(); });
-  columns.add("regret", "regret %", 0, [](const Row& row) { return share_cell(row.replay.regret); });
+  columns.add("measured", "measured", 0, [](const Row& row) { return row.replay.measured.size(); });
+  columns.add("regret", "regret %", 0,
+              [](const Row& row) { return share_cell(row.replay.regret); });
   columns.add("regret_estimate", "of best estimate", 0,
               [](const Row& row) { return share_cell(row.replay.regret_estimate); });
   columns.add("regret_random", "at random", 0,
@@ -115,9 +120,9 @@ show::Answer replays_answer(const std::vector<JudgedSample>& judged,
   });
   auto table = columns.table("replays");
   table.above = {text, ""};
-  table.below = fmt::format(
-      "needed: measurements until a run within {:g} % of the fastest is measured\n",
-      100 * limits.regret);
+  table.below =
+      fmt::format("needed: measurements until a run within {:g} % of the fastest is measured\n",
+                  100 * limits.regret);
   return {"", "", {std::move(table)}};
 }
 

@@ -127,7 +127,8 @@ void declare_tune(CLI::App& verb, app::TuneArguments& to) {
   add_count(verb, "--steps", to.steps, "Steps of a measurement", 2, 1e6);
   verb.add_flag("-y,--yes", to.run.yes, "Submit without asking");
   verb.add_flag("--oom", to.run.oom, "Try also runs that are estimated not to fit the memory");
-  verb.add_flag("--write", to.write, "Fit the machine's constants to the measurements, and keep them");
+  verb.add_flag("--write", to.write,
+                "Fit the machine's constants to the measurements, and keep them");
   verb.add_flag("--no-calibrate", to.run.no_calibrate,
                 "Do not measure this machine before its first run");
   add_trust(verb, to.run.options);

@@ -23,8 +23,8 @@ inline Timing timing_of(const Planned& planned) {
   return timing_of(planned.estimate, planned.run.partition);
 }
 
-// Standard deviations of the parts of a time's error (of its logarithm): common to everything on the
-// machine, to everything in one stack there, and its own.
+// Standard deviations of the parts of a time's error (of its logarithm): common to everything on
+// the machine, to everything in one stack there, and its own.
 struct TimingErrors {
   double machine = 0, stack = 0, own = 0;
 };

@@ -92,9 +92,8 @@ std::optional<StateVerdict> hang(const Evidence& evidence) {
 std::string slow_ranks(const Measurement& measured) {
   if (measured.odd_nodes.empty()) return "";
   const auto slowest = std::max_element(
-      measured.odd_nodes.begin(), measured.odd_nodes.end(), [](const auto& a, const auto& b) {
-        return a.value / a.typical < b.value / b.typical;
-      });
+      measured.odd_nodes.begin(), measured.odd_nodes.end(),
+      [](const auto& a, const auto& b) { return a.value / a.typical < b.value / b.typical; });
   auto out = fmt::format("slow: {}, {:.2f} times the others' {}", slowest->name,
                          slowest->value / slowest->typical, slowest->what);
   if (const auto more = measured.odd_nodes.size() - 1; more > 0)

@@ -102,17 +102,17 @@ class Loop {
   std::unique_ptr<TensorBoard> board_;
   Checkpointer checkpointer_;
   std::unique_ptr<data::Dataset> train_data_, held_out_;
-  std::int64_t steps_;                                   // of the whole run
-  std::int64_t step_ = 0;                                // the last one done
-  std::int64_t begun_at_ = 0;                            // the step at which this attempt began
-  std::int64_t saved_at_ = -1;                           // the last step saved
-  std::int64_t consumed_ = 0;                            // samples
-  std::int64_t skipped_ = 0;                             // since the last log line
-  std::uint64_t own_bytes_ = 0;                          // passed to collectives outside of steps
-  std::optional<double> idle_share_;                     // of the last measured step
-  std::optional<double> busy_;                           // of the last step, if it was measured
-  std::optional<SlowRanks> slow_ranks_;                  // on rank 0, if there are others
-  std::vector<std::string> hosts_;                       // of all ranks, on rank 0
+  std::int64_t steps_;                   // of the whole run
+  std::int64_t step_ = 0;                // the last one done
+  std::int64_t begun_at_ = 0;            // the step at which this attempt began
+  std::int64_t saved_at_ = -1;           // the last step saved
+  std::int64_t consumed_ = 0;            // samples
+  std::int64_t skipped_ = 0;             // since the last log line
+  std::uint64_t own_bytes_ = 0;          // passed to collectives outside of steps
+  std::optional<double> idle_share_;     // of the last measured step
+  std::optional<double> busy_;           // of the last step, if it was measured
+  std::optional<SlowRanks> slow_ranks_;  // on rank 0, if there are others
+  std::vector<std::string> hosts_;       // of all ranks, on rank 0
   double slowed_ = slowed_by(world_.rank()), slowed_seconds_ = 0;  // for tests
   std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of other work
   double measured_seconds_ = 0;                          // total of the profiled steps
@@ -236,8 +236,8 @@ bool Loop::step() {
 Loop::Shared Loop::share() {
   const auto before = world_.bytes();
   const std::array<double, 4> own{static_cast<double>(peak_memory_bytes(world_.device())),
-                                  static_cast<double>(before - own_bytes_),
-                                  idle_share_.value_or(0), busy_.value_or(0)};
+                                  static_cast<double>(before - own_bytes_), idle_share_.value_or(0),
+                                  busy_.value_or(0)};
   if (world_.size() == 1) return {own[0], own[1], own[2]};  // avoids waiting for the device
   const auto like = at::TensorOptions().dtype(at::kDouble);
   const auto mine = at::tensor(at::ArrayRef<double>(own), like).to(world_.device());
@@ -248,7 +248,9 @@ Loop::Shared Loop::share() {
   const auto host = all.to(at::kCPU);
   const auto most = std::get<0>(host.max(0));
   const auto busy = host.select(1, 3).contiguous();
-  return {most[0].item<double>(), most[1].item<double>(), host.select(1, 2).mean().item<double>(),
+  return {most[0].item<double>(),
+          most[1].item<double>(),
+          host.select(1, 2).mean().item<double>(),
           {busy.data_ptr<double>(), busy.data_ptr<double>() + busy.numel()}};
 }
 
@@ -259,8 +261,8 @@ void Loop::share_hosts() {
   std::array<char, kLongestHost> name{};
   gethostname(name.data(), name.size() - 1);
   const auto mine = at::from_blob(name.data(), {kLongestHost}, at::kByte).to(world_.device());
-  const auto all = at::empty({world_.size(), static_cast<std::int64_t>(kLongestHost)},
-                             mine.options());
+  const auto all =
+      at::empty({world_.size(), static_cast<std::int64_t>(kLongestHost)}, mine.options());
   world_.world().all_gather(all.view({-1}), mine).wait();
   own_bytes_ += world_.bytes() - before;
   if (!is_first()) return;

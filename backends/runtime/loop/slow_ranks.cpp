@@ -5,8 +5,8 @@
 namespace orch::train {
 namespace {
 
-constexpr std::size_t kLooks = 5;          // that decide
-constexpr std::size_t kRepeat = 3;        // looks after which it is told again
+constexpr std::size_t kLooks = 5;            // that decide
+constexpr std::size_t kRepeat = 3;           // looks after which it is told again
 constexpr double kSlow = 1.1, kFine = 1.05;  // times the others' seconds
 
 double median(std::vector<double> values) {

@@ -32,8 +32,8 @@ class SlowRanks {
     std::int64_t group = 0;
     std::deque<double> last = {};
     double median = 0;
-    std::int64_t since = -1;   // slow since this step; -1: it is not
-    std::size_t looks = 0;     // since then
+    std::int64_t since = -1;  // slow since this step; -1: it is not
+    std::size_t looks = 0;    // since then
   };
   double typical(const Rank& of) const;
 

@@ -15,15 +15,15 @@
 namespace orch::tune {
 namespace {
 
-constexpr double kNoise = 0.01;      // standard deviation of a short measurement
-constexpr double kAlone = 0.2;       // share of the own variance that nothing near has too
-constexpr double kReach = 2;         // doublings over which errors are alike
-constexpr double kOther = 0.7;       // distance of two values that are not numbers
+constexpr double kNoise = 0.01;  // standard deviation of a short measurement
+constexpr double kAlone = 0.2;   // share of the own variance that nothing near has too
+constexpr double kReach = 2;     // doublings over which errors are alike
+constexpr double kOther = 0.7;   // distance of two values that are not numbers
 constexpr std::size_t kDraws = 1000;
 constexpr double kDeviations = 1.645;  // in half of a 90 % range
 
 using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;
+using Rows = std::vector<Vector>;
 
 double distance_squared(const Vector& a, const Vector& b) {
   double sum = 0;
@@ -32,7 +32,7 @@ double distance_squared(const Vector& a, const Vector& b) {
 }
 
 // The covariance of the errors of two estimates; own errors are `scale` times as large as expected.
-double covariance(const Candidate& a, const Candidate& b, bool same, double scale) {
+double covariance(const TuneCandidate& a, const TuneCandidate& b, bool same, double scale) {
   if (a.timing.machine != b.timing.machine) return 0;
   const auto ea = plan::errors_of(a.timing), eb = plan::errors_of(b.timing);
   double out = ea.machine * eb.machine;
@@ -42,7 +42,7 @@ double covariance(const Candidate& a, const Candidate& b, bool same, double scal
 }
 
 // The lower triangular factor of a symmetric matrix that is positive but for rounding.
-Matrix cholesky(Matrix a) {
+Rows cholesky(Rows a) {
   const auto n = a.size();
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j; i < n; ++i) {
@@ -56,7 +56,7 @@ Matrix cholesky(Matrix a) {
 }
 
 // Solves L x = y.
-Vector forward(const Matrix& lower, Vector y) {
+Vector forward(const Rows& lower, Vector y) {
   for (std::size_t i = 0; i < y.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) y[i] -= lower[i][k] * y[k];
     y[i] /= lower[i][i];
@@ -65,14 +65,14 @@ Vector forward(const Matrix& lower, Vector y) {
 }
 
 // The errors that measurements showed, with the factor of their covariance.
-struct Evidence {
-  Matrix lower;
+struct MeasuredErrors {
+  Rows lower;
   Vector white;  // the errors, solved by the factor
 };
 
-Evidence evidence(const std::vector<Candidate>& candidates,
-                  const std::vector<MeasuredTime>& measured, double scale) {
-  Matrix among(measured.size(), Vector(measured.size()));
+MeasuredErrors evidence(const std::vector<TuneCandidate>& candidates,
+                        const std::vector<MeasuredTime>& measured, double scale) {
+  Rows among(measured.size(), Vector(measured.size()));
   Vector errors;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const auto& one = candidates[measured[i].candidate];
@@ -82,14 +82,14 @@ Evidence evidence(const std::vector<Candidate>& candidates,
                                measured[i].candidate == measured[j].candidate, scale) +
                     (i == j ? kNoise * kNoise : 0);
   }
-  Evidence out{cholesky(std::move(among)), {}};
+  MeasuredErrors out{cholesky(std::move(among)), {}};
   out.white = forward(out.lower, std::move(errors));
   return out;
 }
 
 // How much larger own errors are than expected: the most likely of some factors, with a doubt about
 // factors far from 1.
-double scale_of(const std::vector<Candidate>& candidates,
+double scale_of(const std::vector<TuneCandidate>& candidates,
                 const std::vector<MeasuredTime>& measured) {
   constexpr double kDoubt = 0.7;
   double best = 1, highest = -1e300;
@@ -109,16 +109,16 @@ double scale_of(const std::vector<Candidate>& candidates,
 // What the logarithms of the times are, given the measurements.
 struct Posterior {
   Vector mean;
-  Matrix among;
+  Rows among;
 };
 
-Posterior posterior(const std::vector<Candidate>& candidates,
+Posterior posterior(const std::vector<TuneCandidate>& candidates,
                     const std::vector<MeasuredTime>& measured) {
   const auto n = candidates.size();
   const double scale = scale_of(candidates, measured);
   const auto seen = evidence(candidates, measured, scale);
-  Posterior out{Vector(n), Matrix(n, Vector(n))};
-  Matrix solved;
+  Posterior out{Vector(n), Rows(n, Vector(n))};
+  Rows solved;
   for (std::size_t i = 0; i < n; ++i) {
     Vector with;
     for (const auto& one : measured)
@@ -160,7 +160,7 @@ void draw(const Posterior& known, Belief& out) {
 
 }  // namespace
 
-Belief believe(const std::vector<Candidate>& candidates,
+Belief believe(const std::vector<TuneCandidate>& candidates,
                const std::vector<MeasuredTime>& measured) {
   const auto known = posterior(candidates, measured);
   Belief out;
@@ -186,8 +186,8 @@ bool is_known(const Belief& belief, const std::vector<MeasuredTime>& measured,
               const TuneLimits& limits) {
   constexpr std::size_t kFewest = 3;
   if (!belief.next) return true;
-  const bool best_is_measured = std::ranges::find(measured, belief.best, &MeasuredTime::candidate) !=
-                                measured.end();
+  const bool best_is_measured =
+      std::ranges::find(measured, belief.best, &MeasuredTime::candidate) != measured.end();
   return best_is_measured && measured.size() >= kFewest && belief.regret <= limits.regret;
 }
 

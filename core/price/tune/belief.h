@@ -7,12 +7,12 @@
 #include "core/plan/tie.h"
 
 // Which run to measure next, and when to stop. The estimates and their ranges are the prior; errors
-// are shared by everything on a machine and by everything in one stack (core/plan/tie.h), and nearly
-// so by layouts that are alike, so that every measurement corrects all estimates.
+// are shared by everything on a machine and by everything in one stack (core/plan/tie.h), and
+// nearly so by layouts that are alike, so that every measurement corrects all estimates.
 namespace orch::tune {
 
 // A run that may be the fastest. All candidates do the same work, so their times can be compared.
-struct Candidate {
+struct TuneCandidate {
   plan::Timing timing;        // its estimate, in any unit of time
   std::vector<double> place;  // of its layout and settings, see places_of()
 };
@@ -30,18 +30,20 @@ struct BelievedTime {
 };
 
 struct Belief {
-  std::size_t best = 0;             // the fastest as far as is known
-  double regret = 0;                // how much longer the best is expected to take than the fastest
-  std::optional<std::size_t> next;  // the best if not measured, else the most promising; none: all are
+  std::size_t best = 0;  // the fastest as far as is known
+  double regret = 0;     // how much longer the best is expected to take than the fastest
+  std::optional<std::size_t>
+      next;  // the best if not measured, else the most promising; none: all are
   std::vector<BelievedTime> times;  // of all candidates
 };
 
 // At least one candidate; some may have been measured, one several times.
-Belief believe(const std::vector<Candidate>& candidates, const std::vector<MeasuredTime>& measured);
+Belief believe(const std::vector<TuneCandidate>& candidates,
+               const std::vector<MeasuredTime>& measured);
 
 // When to stop measuring.
 struct TuneLimits {
-  double regret = 0.02;  // expected, as a share of the time
+  double regret = 0.02;      // expected, as a share of the time
   std::size_t measured = 8;  // number of runs
 };
 

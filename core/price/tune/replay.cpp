@@ -21,14 +21,14 @@ double least_of(std::vector<double> times, std::size_t drawn) {
 // The position of the first that is good enough, from 1.
 std::size_t first_good(const std::vector<std::size_t>& order, const std::vector<double>& times,
                        double enough) {
-  const auto found = std::find_if(order.begin(), order.end(),
-                                  [&](std::size_t i) { return times[i] <= enough; });
+  const auto found =
+      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return times[i] <= enough; });
   return static_cast<std::size_t>(found - order.begin()) + 1;
 }
 
 }  // namespace
 
-Replay replay(const std::vector<Candidate>& candidates, const std::vector<double>& times,
+Replay replay(const std::vector<TuneCandidate>& candidates, const std::vector<double>& times,
               const TuneLimits& limits) {
   Replay out;
   std::vector<MeasuredTime> measured;
@@ -42,8 +42,8 @@ Replay replay(const std::vector<Candidate>& candidates, const std::vector<double
   while (order.size() < limits.measured && !is_known(belief, measured, limits)) take();
   out.measured = order;
   const double fastest = *std::min_element(times.begin(), times.end());
-  const auto chosen = *std::min_element(
-      order.begin(), order.end(), [&](auto a, auto b) { return times[a] < times[b]; });
+  const auto chosen = *std::min_element(order.begin(), order.end(),
+                                        [&](auto a, auto b) { return times[a] < times[b]; });
   out.regret = times[chosen] / fastest - 1;
   out.regret_random = least_of(times, order.size()) / fastest - 1;
 
@@ -57,10 +57,9 @@ Replay replay(const std::vector<Candidate>& candidates, const std::vector<double
   });
   out.regret_estimate = times[estimated.front()] / fastest - 1;
   out.needed_estimate = first_good(estimated, times, enough);
-  const auto good = std::count_if(times.begin(), times.end(),
-                                  [&](double time) { return time <= enough; });
-  out.needed_random =
-      static_cast<double>(times.size() + 1) / static_cast<double>(good + 1);
+  const auto good =
+      std::count_if(times.begin(), times.end(), [&](double time) { return time <= enough; });
+  out.needed_random = static_cast<double>(times.size() + 1) / static_cast<double>(good + 1);
   return out;
 }
 

@@ -23,9 +23,9 @@ struct Event {
   double communicated = kNone;
   double bubble = kNone;
   double others_share = kNone, clock_mhz = kNone;
-  double use = kNone, watts = kNone;  // of GPUs
+  double use = kNone, watts = kNone;                                                  // of GPUs
   double rank = kNone, busy_seconds = kNone, typical_seconds = kNone, since = kNone;  // a slow one
-  bool first = false;                 // first step of an attempt
+  bool first = false;  // first step of an attempt
 };
 
 // Nothing if the line is not a complete JSON object with an "event". Values that are not finite

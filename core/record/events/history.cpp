@@ -21,7 +21,7 @@ constexpr std::int64_t kMostOfEnd = 4 << 20;  // if few of the last lines are st
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400, kMostOfGpus = 400;  // points kept
-constexpr std::size_t kMostSlow = 100;  // ranks
+constexpr std::size_t kMostSlow = 100;                                          // ranks
 constexpr double kUsualLook = 10;  // seconds from one look at the GPUs to the next
 
 // The increase from one line to the next, if both have the value and it grew; else nothing.

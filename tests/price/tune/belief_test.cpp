@@ -12,7 +12,8 @@ namespace {
 
 const int kHere = 0, kThere = 0;  // machines
 
-Candidate candidate(double time, double place, const void* machine = &kHere, double spread = 0.2) {
+TuneCandidate candidate(double time, double place, const void* machine = &kHere,
+                        double spread = 0.2) {
   return {{time, spread, machine, 1}, {place}};
 }
 
@@ -62,18 +63,17 @@ TEST_CASE("the expected regret is that of two normal distributions", "[tune]") {
   // On one machine, in one stack and far from each other only the own errors differ: 0.35 of the
   // spread of each, as half of a 90 % range.
   const double own = 0.35 * 0.2 / 1.645, deviation = own * std::sqrt(2.0), lead = std::log(1.04);
-  const double by_hand =
-      std::exp(-lead + deviation * deviation / 2) *
-          normal_share((-lead + deviation * deviation) / deviation) -
-      normal_share(-lead / deviation);
+  const double by_hand = std::exp(-lead + deviation * deviation / 2) *
+                             normal_share((-lead + deviation * deviation) / deviation) -
+                         normal_share(-lead / deviation);
   const auto belief = believe({candidate(1, 0), candidate(1.04, 40)}, {});
   CHECK(belief.regret == Approx(by_hand).epsilon(0.15));
   CHECK(belief.times[1].chance == Approx(normal_share(-lead / deviation)).margin(0.04));
 }
 
 TEST_CASE("the best is known after three measurements at the earliest", "[tune]") {
-  const std::vector<Candidate> all{candidate(1, 0), candidate(3, 0), candidate(4, 0),
-                                   candidate(5, 0)};
+  const std::vector<TuneCandidate> all{candidate(1, 0), candidate(3, 0), candidate(4, 0),
+                                       candidate(5, 0)};
   std::vector<MeasuredTime> measured{{0, 1.0}, {1, 3.0}};
   CHECK_FALSE(is_known(believe(all, measured), measured, {}));
   measured.push_back({2, 4.0});
@@ -81,7 +81,7 @@ TEST_CASE("the best is known after three measurements at the earliest", "[tune]"
 }
 
 TEST_CASE("what was measured is not asked for again", "[tune]") {
-  const std::vector<Candidate> all{candidate(1, 0), candidate(1, 0)};
+  const std::vector<TuneCandidate> all{candidate(1, 0), candidate(1, 0)};
   const std::vector<MeasuredTime> measured{{0, 1.0}, {1, 1.0}};
   const auto belief = believe(all, measured);
   CHECK_FALSE(belief.next.has_value());
@@ -89,7 +89,7 @@ TEST_CASE("what was measured is not asked for again", "[tune]") {
 }
 
 TEST_CASE("a family of layouts that is faster than estimated is found", "[tune]") {
-  std::vector<Candidate> candidates;
+  std::vector<TuneCandidate> candidates;
   std::vector<double> times;
   for (int i = 0; i < 20; ++i) {
     const bool is_fast = i >= 14;
@@ -107,7 +107,7 @@ TEST_CASE("a family of layouts that is faster than estimated is found", "[tune]"
 
 TEST_CASE("what random choices would cost is counted over all of them", "[tune]") {
   const std::vector<double> times{5, 3, 4, 8, 3.05, 6};
-  std::vector<Candidate> candidates;
+  std::vector<TuneCandidate> candidates;
   for (std::size_t i = 0; i < times.size(); ++i)
     candidates.push_back(candidate(times[i], static_cast<double>(i)));
   const auto found = replay(candidates, times, {.regret = 0.02, .measured = 3});
