@@ -12,10 +12,13 @@ for file in "$ORCH_HOME"/experiments/*.lua; do
 done
 if ! python3 "$here/same.py" "$orch_program" "${experiments[@]}"; then bad 'the same numbers everywhere'; fi
 
-# Also in status, for runs that wait for a scheduler.
-orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --format json
+# Also in status, for runs that wait for a scheduler. With a price, so that there is a cost.
+mkdir -p priced/clusters
+cp "$ORCH_HOME/experiments/bloom7b_days.lua" priced
+sed 's/^operation:/&\n  price: { value: 0.60 EUR, origin: "assumed" }/' "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >priced/clusters/jean-zay.yaml
+orch plan priced/bloom7b_days.lua --format json
 cp "$work/out" plan.json
-orch run "$ORCH_HOME/experiments/bloom7b_days.lua" --yes
+orch run priced/bloom7b_days.lua --yes
 for format in json csv; do
   orch status --format "$format"
   exits 0 "status in $format"
