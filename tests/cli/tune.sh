@@ -25,7 +25,7 @@ LUA
 tune() { local_orch tune layouts.lua --steps 6 --no-calibrate "$@"; }
 
 tune --measure 1
-same '0 1' "$code $(ls runs/layouts-tune | grep -c gpt)" 'one run is measured'
+same '0 1' "$code $(find runs/layouts-tune -maxdepth 1 -name 'gpt*' | wc -l)" 'one run is measured'
 has "$out" '1 of 8 runs measured' 'the answer says how many'
 has "$out" 'the limit of runs was reached' 'and why it stopped'
 has "$err" 'per step, estimated' 'progress has the measured and the estimated time'
@@ -34,7 +34,7 @@ has "$err" 'per step, estimated' 'progress has the measured and the estimated ti
 PATH=$work/tools "$deadline" -s KILL 3 "$orch_program" tune layouts.lua --steps 6 --no-calibrate --measure 8 --regret 0.01 \
   >"$work/out" 2>&1 </dev/null || true
 tune --measure 8 --regret 0.01 --format json
-same '0 8' "$code $(ls runs/layouts-tune | grep -c gpt)" 'all are tried'
+same '0 8' "$code $(find runs/layouts-tune -maxdepth 1 -name 'gpt*' | wc -l)" 'all are tried'
 answer=$(python3 - "$work/out" <<'PY'
 import json, sys
 answer = json.load(open(sys.argv[1]))
