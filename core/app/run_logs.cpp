@@ -121,8 +121,11 @@ record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
   // A traceback alone may be a printed warning: it counts only if it ended a run.
   const auto found = watched->log.found("");
-  // It died before its first step, or there was no run to end.
-  if (!found && sign.failure == Failure::bad_exit && has_failed(attempt_folder)) return sign;
+  // It died before its first step, or there was no run to end. What srun says of a dead task is in
+  // the attempt's own message, with the file to read.
+  if (!found && sign.failure == Failure::bad_exit && !sign.line.starts_with("srun: ") &&
+      has_failed(attempt_folder))
+    return sign;
   if (found && found->state == record::RunState::failed) return {found->failure, found->reason};
   // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)

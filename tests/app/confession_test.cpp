@@ -233,3 +233,13 @@ TEST_CASE("a program that dies before its first step says why", "[app][log]") {
   CHECK(sign.failure == Failure::bad_exit);
   CHECK(sign.line == "ModuleNotFoundError: No module named 'deepspeed'");
 }
+
+TEST_CASE("srun's word on a dead task gives way to the attempt's own message", "[app][log]") {
+  const Desk desk;
+  desk.file("stdout.log",
+            "orch: attempt 1, job 7, on a100-1\n"
+            "srun: error: a100-1: task 5: Exited with exit code 3\n"
+            "orch: failed: a100-1: task 5: Exited with exit code 3; see stdout.log\n");
+  desk.file("status.json", R"({"version": 1, "state": "failed"})");
+  CHECK(read_confession(desk.root()).failure == Failure::none);
+}
