@@ -180,11 +180,12 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   CHECK(space(desk, more) == all * 2);
   // overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
   // fused_kernels and four values of prefetch.
-  const auto fsdp = written(
-      desk, "fsdp.lua",
-      {.gpus = "gpus = 8",
-       .batch = "batch = { global_batch = 8, micro_batch = 1 },",
-       .strategies = "strategies = { fsdp { recompute = \"none\", tensor_parallel = 1 } },"});
+  const auto fsdp =
+      written(desk, "fsdp.lua",
+              {.gpus = "gpus = 2",
+               .batch = "batch = { global_batch = 2, micro_batch = 1 },",
+               .strategies = "strategies = { fsdp { recompute = \"none\", tensor_parallel = 1 } },",
+               .constraints = ""});
   auto open = asked(fsdp);
   open.opening.open = {"all"};
   CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4 * 3);
