@@ -1,7 +1,8 @@
 // orch-measure [--output FILE]: measures what a rank reaches on this machine while all ranks work.
+// orch-measure --run FILE --attempt FOLDER: measures the nodes of a job, for orch doctor --nodes.
 //
 // Started like a trainer, once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
-// MASTER_PORT. Rank 0 writes one JSON document.
+// MASTER_PORT. Rank 0 writes one JSON document; in an attempt it is nodes.json.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -13,6 +14,7 @@
 #include <string_view>
 
 #include "backends/measure/device.h"
+#include "backends/measure/nodes.h"
 #include "backends/measure/operations.h"
 #include "backends/measure/timing.h"
 #include "backends/runtime/loop/memory.h"
@@ -42,10 +44,20 @@ Json memory(double before, double after, double with_products, at::Device device
           {"communicator", std::max(0.0, after - before)}};
 }
 
-Json measure() {
+train::WorldOptions world_options() {
   auto options = train::world_options_from_environment();
   options.cuda = has_gpu();
   options.timeout_seconds = 60;
+  return options;
+}
+
+Json measure_nodes() {
+  train::World world(world_options());
+  return nodes(world, kSecondsEach);
+}
+
+Json measure() {
+  const auto options = world_options();
   const at::Device device =
       options.cuda ? at::Device(at::kCUDA, static_cast<at::DeviceIndex>(options.local_rank))
                    : at::Device(at::kCPU);
@@ -79,28 +91,38 @@ Json measure() {
   return world.rank() == 0 ? out : Json();
 }
 
-int write(const Json& json, const std::string& file) {
-  if (json.is_null()) return 0;
-  const auto text = json.dump(1) + "\n";
+int write(const std::string& text, const std::string& file) {
   if (file.empty()) return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0;
   const auto status = write_file_atomically(file, text);
   if (!status) std::fprintf(stderr, "orch-measure: %s\n", orch::text(status.error()).c_str());
   return status ? 0 : 1;
 }
 
+int write(const Json& json, const std::string& file) {
+  return json.is_null() ? 0 : write(json.dump(1) + "\n", file);
+}
+
 }  // namespace
 }  // namespace orch::measure
 
 int main(int argc, char** argv) {
+  using namespace orch;
   std::string file;
+  fs::path attempt;
   if (argc == 3 && std::string_view(argv[1]) == "--output") {
     file = argv[2];
+  } else if (argc == 5 && std::string_view(argv[3]) == "--attempt") {
+    attempt = argv[4];
+    file = (attempt / "nodes.json").string();
   } else if (argc != 1) {
-    std::fputs("usage: orch-measure [--output FILE]\n", stderr);
+    std::fputs("usage: orch-measure [--output FILE | --run FILE --attempt FOLDER]\n", stderr);
     return 2;
   }
   try {
-    return orch::measure::write(orch::measure::measure(), file);
+    const auto measured = attempt.empty() ? measure::measure() : measure::measure_nodes();
+    const int code = measure::write(measured, file);
+    if (code != 0 || attempt.empty() || measured.is_null()) return code;
+    return measure::write(std::string(), (attempt / "finished").string());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orch-measure: %s\n", error.what());
     return 1;

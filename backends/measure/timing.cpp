@@ -55,7 +55,7 @@ double TimedDevice::mean_over_ranks(double seconds) {
   return sum.item<double>() / ranks_.size();
 }
 
-double TimedDevice::seconds_of(const std::function<void()>& call) {
+double TimedDevice::own_seconds_of(const std::function<void()>& call) {
   const auto clock = clock_for(device_);
   once(call, 2, device_, clock);
   const auto times = calls_per_time(once(call, 1, device_, clock), device_);
@@ -63,7 +63,11 @@ double TimedDevice::seconds_of(const std::function<void()>& call) {
   std::vector<double> seen;
   for (const double start = wall(); seen.size() < 3 || wall() - start < seconds_;)
     seen.push_back(once(call, times, device_, clock));
-  return mean_over_ranks(usual(std::move(seen)));
+  return usual(std::move(seen));
+}
+
+double TimedDevice::seconds_of(const std::function<void()>& call) {
+  return mean_over_ranks(own_seconds_of(call));
 }
 
 double TimedDevice::seconds_together(const std::function<void()>& call) {

@@ -27,6 +27,7 @@ class TimedDevice {
 
   // Must be called for the same work in the same order on every rank.
   double seconds_of(const std::function<void()>& call);
+  double own_seconds_of(const std::function<void()>& call);  // of this rank alone, not the mean
   // For work in which ranks wait for each other: the same number of calls on every rank.
   double seconds_together(const std::function<void()>& call);
 

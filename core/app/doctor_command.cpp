@@ -5,6 +5,7 @@
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/app/doctor_nodes.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/doctor.h"
 #include "core/run/launch/process_shell.h"
@@ -104,6 +105,10 @@ show::Answer answer_of(std::vector<DoctorCheck> checks) {
 }  // namespace
 
 Ending doctor_command(const DoctorArguments& arguments, Console& console) {
+  if (arguments.nodes > 0) {
+    const auto app = App::create();
+    return app ? nodes_command(**app, arguments, console) : Ending(app.error());
+  }
   launch::DoctorOptions options;
   options.runs = arguments.runs;
   std::vector<DoctorCheck> checks;

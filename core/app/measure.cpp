@@ -65,17 +65,6 @@ fs::path find_measure(const OrchFolders& places) {
   return beside.empty() ? launch::find_program("orch-measure") : beside;
 }
 
-// The measuring program, rebuilt from newer sources if possible.
-Result<fs::path> measuring_program(const OrchFolders& places) {
-  if (!std::getenv("ORCH_MEASURE"))
-    if (auto status = build_measure(); !status) return status.error();
-  auto program = find_measure(places);
-  if (!program.empty()) return program;
-  return Error{printable((places.trainers / "orch-measure").string()), "orch-measure not found",
-               "build it, as ./orch of a clone does (cmake --preset cpu, then cmake --build "
-               "--preset cpu --target orch-measure), or name one in ORCH_MEASURE"};
-}
-
 Result<measure::DeviceMeasurement> measure(const fs::path& program, std::int64_t ranks) {
   const Scratch scratch;
   if (scratch.path().empty())
@@ -292,6 +281,16 @@ std::string reason_to_measure(App& app) {
 }
 
 }  // namespace
+
+Result<fs::path> measuring_program(const OrchFolders& places) {
+  if (!std::getenv("ORCH_MEASURE"))
+    if (auto status = build_measure(); !status) return status.error();
+  auto program = find_measure(places);
+  if (!program.empty()) return program;
+  return Error{printable((places.trainers / "orch-measure").string()), "orch-measure not found",
+               "build it, as ./orch of a clone does (cmake --preset cpu, then cmake --build "
+               "--preset cpu --target orch-measure), or name one in ORCH_MEASURE"};
+}
 
 Ending measure_command(App& app, const CalibrateArguments& arguments, Console& console) {
   const auto& own = app.places().own_clusters;

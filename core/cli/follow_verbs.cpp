@@ -88,6 +88,17 @@ void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
 
 void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
   add_runs(verb, to.runs);
+  auto* nodes =
+      add_count(verb, "--nodes", to.nodes, "Measure so many nodes by a short job", 1, 4096);
+  verb.add_option("--on", to.on, "With --nodes: where")
+      ->type_name("CLUSTER/PARTITION")
+      ->needs(nodes);
+  add_set(verb, to.set);
+  verb.get_option("--set")->needs(nodes);
+  verb.add_flag("--write", to.write,
+                "With --nodes: put latencies and bandwidths into the cluster's file")
+      ->needs(nodes);
+  verb.add_flag("-y,--yes", to.yes, "Submit without asking");
   add_format(verb, to.common, {"table", "md", "csv", "json"});
 }
 

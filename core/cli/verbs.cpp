@@ -330,8 +330,15 @@ Supported: GPT-2, BLOOM, Llama, Mistral, Qwen2 and Qwen3, in one file or several
 f64.)",
            declare_import, app::import_command),
       verb("doctor", kProgram, "Show what this machine has, and how to get what is missing", R"(
+--nodes N submits a job of one or two minutes that measures matrix products and memory of each GPU, and
+all-reduces within each node and between each pair of nodes, and names what is slower than its like: a
+GPU below 90 % of the median, a link below 75 %. It exits with 4 if there is such a node. The job is a run
+of the experiment doctor-CLUSTER-PARTITION; the program orch-measure must be where the nodes see it.
+
 Examples:
   orch doctor
+  orch doctor --nodes 8 --on jean-zay/a100-80g --set 'hardware.account="abc@a100"'
+  orch doctor --nodes 2 --on dgx-h100 --write -y
   orch doctor --format json)",
            declare_doctor, app::doctor_command),
       verb("completion", kProgram, "Write the completion script of a shell", R"(

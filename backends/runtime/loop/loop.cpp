@@ -38,15 +38,6 @@ constexpr std::int64_t kProfiledEvery = 20;
 
 constexpr std::size_t kLongestHost = 64;
 
-// For tests: "3:1.2" makes rank 3 compute 1.2 times as long.
-double slowed_by(int rank) {
-  const char* text = std::getenv("ORCH_TEST_SLOW_RANK");
-  int which = -1;
-  double factor = 1;
-  if (text == nullptr || std::sscanf(text, "%d:%lf", &which, &factor) != 2) return 0;
-  return which == rank ? factor - 1 : 0;
-}
-
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
   data::DatasetOptions options;
@@ -113,7 +104,7 @@ class Loop {
   std::optional<double> busy_;           // of the last step, if it was measured
   std::optional<SlowRanks> slow_ranks_;  // on rank 0, if there are others
   std::vector<std::string> hosts_;       // of all ranks, on rank 0
-  double slowed_ = slowed_by(world_.rank()), slowed_seconds_ = 0;  // for tests
+  double slowed_ = test_slowdown(world_.rank()), slowed_seconds_ = 0;  // for tests
   std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of other work
   double measured_seconds_ = 0;                          // total of the profiled steps
   std::int64_t measured_steps_ = 0;

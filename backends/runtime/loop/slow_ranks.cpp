@@ -1,6 +1,10 @@
 #include "backends/runtime/loop/slow_ranks.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/median.h"
 
 namespace orch::train {
 namespace {
@@ -9,13 +13,15 @@ constexpr std::size_t kLooks = 5;            // that decide
 constexpr std::size_t kRepeat = 3;           // looks after which it is told again
 constexpr double kSlow = 1.1, kFine = 1.05;  // times the others' seconds
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
+
+double test_slowdown(int rank) {
+  const char* text = std::getenv("ORCH_TEST_SLOW_RANK");
+  int which = -1;
+  double factor = 1;
+  if (text == nullptr || std::sscanf(text, "%d:%lf", &which, &factor) != 2) return 0;
+  return which == rank ? factor - 1 : 0;
+}
 
 // The median of the others of its group; 0: it is alone.
 double SlowRanks::typical(const Rank& of) const {

@@ -15,6 +15,10 @@ struct SlowRank {
   bool over = false;
 };
 
+// For tests: ORCH_TEST_SLOW_RANK="3:1.2" makes rank 3 compute 1.2 times as long. Returns 0.2 there,
+// else 0.
+double test_slowdown(int rank);
+
 // Compares ranks of the same group (a pipeline stage). A few long steps are noise: the median of
 // the last looks counts.
 class SlowRanks {

@@ -135,6 +135,19 @@ Lines constant_lines(const std::map<std::string, plan::Constant>& constants,
   return out;
 }
 
+Lines link_lines(const char* name, const plan::Link& link, const YamlBlock& block) {
+  const std::string margin(block.indent, ' ');
+  const auto line = [&](const char* field, const std::string& value,
+                        const plan::Constant& constant) {
+    return fmt::format("{}  {}: {{ value: {}, origin: {} }}", margin, field, value,
+                       quoted(constant.origin));
+  };
+  return {margin + name + ":",
+          line("bandwidth", fmt::format("{:.6g} GB/s", link.bandwidth.value / 1e9), link.bandwidth),
+          line("latency", value_text("network.latency", link.latency.value), link.latency),
+          line("efficiency", value_text("", link.efficiency.value), link.efficiency)};
+}
+
 Lines calibration_lines(const plan::Calibration& calibration, const std::string& margin) {
   Lines out{margin + "fitted:"};
   for (auto& line : constant_lines(calibration.constants, margin, false)) out.push_back(line);
@@ -154,16 +167,29 @@ Lines lines_of(const std::string& text) {
 
 }  // namespace
 
+static Error no_partition(const std::string& file, std::string_view partition) {
+  return {printable(file), fmt::format("no line '- name: {}'", printable(partition)),
+          "write the partitions as a list with one '- name: …' each"};
+}
+
 Result<std::string> with_calibration(const std::string& text, std::string_view partition,
                                      const plan::Calibration& calibration,
                                      const std::string& file) {
   auto lines = lines_of(text);
   auto block = find_partition(lines, partition);
-  if (!block)
-    return Error{printable(file), fmt::format("no line '- name: {}'", printable(partition)),
-                 "write the partitions as a list with one '- name: …' each"};
+  if (!block) return no_partition(file, partition);
   const std::string margin(block->indent, ' ');
   replace(lines, *block, "fitted:", calibration_lines(calibration, margin));
+  return join(lines, "\n") + "\n";
+}
+
+Result<std::string> with_links(const std::string& text, const plan::Partition& partition,
+                               const std::string& file) {
+  auto lines = lines_of(text);
+  auto block = find_partition(lines, partition.name);
+  if (!block) return no_partition(file, partition.name);
+  replace(lines, *block, "intra_node:", link_lines("intra_node", partition.intra_node, *block));
+  replace(lines, *block, "network:", link_lines("network", partition.network, *block));
   return join(lines, "\n") + "\n";
 }
 

@@ -29,6 +29,10 @@ std::vector<NamedConstant> named_constants(const plan::Partition& partition);
 Result<std::string> with_calibration(const std::string& text, std::string_view partition,
                                      const plan::Calibration& calibration, const std::string& file);
 
+// The same with the links of that partition: intra_node and network.
+Result<std::string> with_links(const std::string& text, const plan::Partition& partition,
+                               const std::string& file);
+
 // The text of a file of stacks in which the factors of one stack, and the rows behind them, are
 // replaced.
 Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,

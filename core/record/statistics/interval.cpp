@@ -127,8 +127,6 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
-
 double quantile(std::vector<double> values, double q) {
   ORCH_CHECK(!values.empty(), "a quantile of nothing");
   const double at = q * static_cast<double>(values.size() - 1);

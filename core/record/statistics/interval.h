@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/median.h"
+
 namespace orch::statistics {
 
 // A value that was measured n times, with its 95 % confidence interval. A single measurement has no
@@ -23,7 +25,7 @@ struct Interval {
 double student_t(double probability, double degrees);
 
 double mean(const std::vector<double>& values);  // must not be empty
-double median(std::vector<double> values);       // must not be empty
+using orch::median;
 // The q-quantile with linear interpolation between the two values around it.
 double quantile(std::vector<double> values, double q);  // must not be empty
 // The median absolute deviation times 1.4826, which is the standard deviation of normal values.

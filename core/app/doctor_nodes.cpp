@@ -1,0 +1,272 @@
+#include "core/app/doctor_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/app/changed.h"
+#include "core/app/chosen.h"
+#include "core/app/measure.h"
+#include "core/app/session.h"
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/plan/hardware/write.h"
+#include "core/plan/lua_fields.h"
+#include "core/plan/tunable.h"
+#include "core/price/measure/nodes.h"
+#include "core/run/store/run_folder.h"
+#include "core/show/tables/words.h"
+
+namespace orch::app {
+namespace {
+
+using measure::NodesMeasurement;
+using measure::SlowPart;
+
+constexpr const char* kTimeLimit = "00:10:00";  // it takes a minute or two
+
+// A job that was measured, and what it says.
+struct MeasuredNodes {
+  plan::Run run;
+  fs::path file;  // nodes.json
+  NodesMeasurement measured;
+  std::vector<SlowPart> slow;
+  measure::NodeRings rings;
+};
+
+// All of a node's numbers.
+struct NodeSummary {
+  std::string name;
+  std::size_t ranks = 0;
+  double least_flops = 0, least_memory = 0;         // of its slowest rank
+  std::optional<double> within = {}, between = {};  // bytes/s; with its best partner
+  std::vector<std::string> slow = {};
+};
+
+// One rank for each GPU, with orch-measure instead of a trainer.
+Result<experiment::ExperimentSource> source_of(const DoctorArguments& arguments,
+                                               const fs::path& program) {
+  const auto slash = arguments.on.find('/');
+  if (arguments.on.empty())
+    return Error{"orch doctor --nodes", "it needs a machine", "--on CLUSTER/PARTITION"};
+  plan::LuaFields hardware, fields;
+  hardware.word("cluster", arguments.on.substr(0, slash));
+  if (slash != std::string::npos) hardware.word("partition", arguments.on.substr(slash + 1));
+  hardware.number("nodes", arguments.nodes).word("time", kTimeLimit);
+  auto name = "doctor-" + arguments.on;
+  std::ranges::replace(name, '/', '-');
+  fields.word("name", name).word("model", "gpt-tiny").add("hardware", hardware.text());
+  fields.add("batch", "{ micro_batch = 1 }").add("tokens", "1e6").number("steps", 1);
+  fields.add("strategies", "{ ddp { dtype = \"fp32\" } }").word("trainer", program.string());
+  experiment::ExperimentSource out(fs::path("orch doctor --nodes"), arguments.set);
+  out.text = "return experiment " + fields.text() + "\n";
+  return out;
+}
+
+Result<MeasuredNodes> read_measured(const plan::Run& run, const std::string& runs) {
+  MeasuredNodes out{run, {}, {}, {}, {}};
+  const auto folder = fs::path(runs) / run.experiment / run.id;
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts) return attempts.error();
+  if (attempts->empty())
+    return Error{run.id, "has not started", "orch status " + run.experiment + " shows why"};
+  out.file = folder / "attempts" / std::to_string(attempts->back().number) / "nodes.json";
+  const auto text = read_file(out.file);
+  if (!text)
+    return Error{run.id, "ended without a measurement",
+                 "its log: orch logs " + run.id + " --runs " + shell_path(runs)};
+  auto measured = measure::parse_nodes(*text, printable(out.file.string()));
+  if (!measured) return measured.error();
+  out.measured = std::move(*measured);
+  out.slow = measure::slow_parts(out.measured);
+  out.rings = measure::fit_rings(out.measured);
+  return out;
+}
+
+std::string text_of(const SlowPart& part) {
+  return fmt::format("{}: {} at {:.0f} % of the median", part.where, part.what, 100 * part.share);
+}
+
+std::vector<NodeSummary> summaries(const MeasuredNodes& nodes) {
+  const auto& measured = nodes.measured;
+  std::vector<NodeSummary> out;
+  for (const auto& name : measured.nodes) out.push_back({name});
+  for (const auto& rank : measured.ranks) {
+    auto& node = out[rank.node];
+    const auto least = [&](double& so_far, double now) {
+      so_far = node.ranks == 0 ? now : std::min(so_far, now);
+    };
+    least(node.least_flops, rank.product_flops);
+    least(node.least_memory, rank.memory_bandwidth);
+    ++node.ranks;
+  }
+  for (const auto& link : measured.within)
+    out[link.a].within = measure::link_bandwidth(measured, link);
+  for (const auto& link : measured.between)
+    for (const auto at : {link.a, link.b})
+      out[at].between =
+          std::max(out[at].between.value_or(0), measure::link_bandwidth(measured, link));
+  for (const auto& part : nodes.slow) out[part.node].slow.push_back(text_of(part));
+  return out;
+}
+
+show::Cell scaled(std::optional<double> value, double unit) {
+  if (!value) return {};
+  return show::Cell(*value, tables::significant(*value / unit));
+}
+
+show::Table table_of(const MeasuredNodes& nodes) {
+  show::Columns<NodeSummary> columns(summaries(nodes));
+  columns.add("node", "node", 0, [](const NodeSummary& node) { return node.name; });
+  columns.add("ranks", "ranks", 0, [](const NodeSummary& node) { return node.ranks; });
+  columns.add("product_flops", "TFLOP/s", 0,
+              [](const NodeSummary& node) { return scaled(node.least_flops, 1e12); });
+  columns.add("memory_bandwidth", "memory GB/s", 0,
+              [](const NodeSummary& node) { return scaled(node.least_memory, 1e9); });
+  columns.add("within_bandwidth", "within GB/s", 0,
+              [](const NodeSummary& node) { return scaled(node.within, 1e9); });
+  columns.add("between_bandwidth", "between GB/s", 0,
+              [](const NodeSummary& node) { return scaled(node.between, 1e9); });
+  columns.add("slow", "slow", 1, [](const NodeSummary& node) { return join(node.slow, "; "); });
+  auto out = columns.table("nodes");
+  const auto rows = columns.rows();
+  out.mark = [rows](std::size_t row) {
+    return rows[row]->slow.empty() ? show::Mark::none : show::Mark::bad;
+  };
+  out.below =
+      "TFLOP/s and memory: of the slowest rank, while all work; within and between nodes: of a "
+      "ring's "
+      "large all-reduces, a node's with its best partner\n";
+  return out;
+}
+
+// The links as measured, with their origin.
+plan::Partition measured_links(const MeasuredNodes& nodes) {
+  auto out = *nodes.run.partition;
+  const auto today =
+      format_date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  const auto origin = fmt::format("measured: all-reduces of orch doctor on {}, {}",
+                                  plural(nodes.measured.nodes.size(), "node"), today);
+  const auto set = [&](plan::Link& link, const measure::RingFit& ring) {
+    if (ring.bandwidth <= 0) return;
+    link.latency = {std::max(1e-9, ring.latency), origin};
+    const double share = ring.bandwidth / link.bandwidth.value;
+    if (share > 1) link.bandwidth = {ring.bandwidth, origin};
+    link.efficiency = {std::min(1.0, share), origin};
+  };
+  set(out.intra_node, nodes.rings.within);
+  set(out.network, nodes.rings.between);
+  return out;
+}
+
+std::vector<ChangedConstant> changed_by(const MeasuredNodes& nodes) {
+  const auto before = hardware::named_constants(*nodes.run.partition);
+  std::vector<ChangedConstant> out;
+  for (const auto& now : hardware::named_constants(measured_links(nodes))) {
+    if (!now.constant.origin.starts_with("measured: all-reduces of orch doctor")) continue;
+    out.push_back({nodes.run.cluster->name, now.name, {}, now.constant.value, "-", now.value});
+    const auto was = std::ranges::find(before, now.name, &hardware::NamedConstant::name);
+    if (was == before.end()) continue;
+    out.back().was = was->constant.value;
+    out.back().was_text = was->value;
+  }
+  return out;
+}
+
+show::Findings findings_of(const MeasuredNodes& nodes) {
+  show::Findings out;
+  std::vector<std::string> names;
+  for (const auto& part : nodes.slow)
+    if (const auto& name = nodes.measured.nodes[part.node]; !contains(names, name))
+      names.push_back(name);
+  const auto all = fmt::format("{} of {}/{}, {}", plural(nodes.measured.nodes.size(), "node"),
+                               nodes.run.cluster->name, nodes.run.partition->name,
+                               plural(nodes.measured.ranks.size(), "rank"));
+  if (names.empty()) {
+    out.list.push_back({"answer", "no slow node among " + all});
+    return out;
+  }
+  out.list.push_back(
+      {"answer", fmt::format("{} slow, of {}: {}", names.size(), all, join(names, ", "))});
+  for (const auto& part : nodes.slow)
+    out.list.push_back({"slow", "  " + nodes.measured.nodes[part.node] + ": " + text_of(part)});
+  out.list.push_back(
+      {"next", fmt::format("next, to train without: --set 'hardware.options={{\"--exclude={}\"}}'; "
+                           "and tell the administrators",
+                           join(names, ","))});
+  return out;
+}
+
+show::Answer answer_of(const MeasuredNodes& nodes) {
+  show::Details details{"job"};
+  details.pairs = {{"cluster", nodes.run.cluster->name},
+                   {"partition", nodes.run.partition->name},
+                   {"run", nodes.run.id},
+                   {"file", printable(nodes.file.string())}};
+  return {"doctor",
+          "",
+          {findings_of(nodes), table_of(nodes),
+           changed_table("constants", "links, as the cluster's file has them and as measured",
+                         "measured", changed_by(nodes)),
+           std::move(details)}};
+}
+
+Status write_links(App& app, const MeasuredNodes& nodes, Console& console) {
+  const auto& cluster = *nodes.run.cluster;
+  const auto text = read_file(cluster.file);
+  if (!text) return text.error();
+  const auto fresh = hardware::with_links(*text, measured_links(nodes), cluster.file);
+  if (!fresh) return fresh.error();
+  if (const auto again = app.clusters().parse(*fresh, cluster.file, cluster.name); !again)
+    return Error{printable(cluster.file), "the file cannot be rewritten in place",
+                 "write intra_node and network of " + nodes.run.partition->name +
+                     " without & and *, as blocks of their own"};
+  if (auto status = write_file_atomically(cluster.file, *fresh); !status) return status;
+  console.note("written to " + printable(cluster.file) + "\n");
+  return {};
+}
+
+// Submits the job and follows it to its end.
+Ending run_job(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
+               Console& console) {
+  AppSession session(console);
+  auto written = write_folders(app, session, planned, arguments, console);
+  if (auto* ended = std::get_if<Ending>(&written)) return std::move(*ended);
+  std::optional<tables::Standings> end;
+  auto ended = launch_runs(app, session, planned, arguments, end, console);
+  if (ended.ok() && !end)
+    return Exit::scheduler_unreachable;  // nothing was submitted, and why is said
+  return ended.exit == Exit::runs_failed ? Ending(Exit::ok) : ended;
+}
+
+}  // namespace
+
+Ending nodes_command(App& app, const DoctorArguments& arguments, Console& console) {
+  const auto program = measuring_program(app.places());
+  if (!program) return program.error();
+  const auto source = source_of(arguments, *program);
+  if (!source) return {source.error(), Exit::usage};
+  RunArguments run;
+  run.plan.common.format = "json";  // the answer is ours
+  run.plan.source = *source;
+  run.plan.options.runs = arguments.runs;
+  run.plan.options.again = true;
+  run.oom = true;
+  run.yes = arguments.yes;
+  auto planned = plan_where(app, *source, run.plan.options, "");
+  if (auto* ended = std::get_if<Ending>(&planned)) return std::move(*ended);
+  const auto& experiment = std::get<PlannedExperiment>(planned);
+  if (experiment.runs.size() != 1)
+    return {Error{"orch doctor --nodes", "the changes make several runs", "give --set one value"},
+            Exit::usage};
+  if (auto ended = run_job(app, experiment, run, console); !ended.ok()) return ended;
+  const auto measured = read_measured(experiment.runs.front().run, arguments.runs);
+  if (!measured) return {measured.error(), Exit::runs_failed};
+  arguments.common.give(answer_of(*measured), console);
+  if (arguments.write)
+    if (auto status = write_links(app, *measured, console); !status) return status.error();
+  return measured->slow.empty() ? Exit::ok : Exit::runs_failed;
+}
+
+}  // namespace orch::app

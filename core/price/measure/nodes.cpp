@@ -1,0 +1,160 @@
+#include "core/price/measure/nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/base/json_fields.h"
+#include "core/base/median.h"
+#include "core/base/text.h"
+
+namespace orch::measure {
+namespace {
+
+using Json = nlohmann::json;
+
+// GPUs of one kind differ by a few percent, networks by more: below this share of the median
+// something is wrong.
+constexpr double kSlowRank = 0.9, kSlowLink = 0.75;
+
+double positive(const Json& json) {
+  const auto value = json.get<double>();
+  if (!std::isfinite(value) || value <= 0) throw std::invalid_argument("a number is not above 0");
+  return value;
+}
+
+std::vector<double> positives(const Json& list) {
+  std::vector<double> out;
+  for (const auto& item : list) out.push_back(positive(item));
+  return out;
+}
+
+std::size_t node_of(const Json& json, const NodesMeasurement& measured) {
+  const auto node = json.get<std::size_t>();
+  if (node >= measured.nodes.size()) throw std::invalid_argument("a node has no name");
+  return node;
+}
+
+NodeLink link_of(const Json& json, const char* a, const char* b, const NodesMeasurement& measured) {
+  NodeLink out{node_of(json.at(a), measured), node_of(json.at(b), measured),
+               json.at("ranks").get<std::int64_t>(), positives(json.at("seconds"))};
+  if (out.ranks < 1 || out.seconds.size() != measured.bytes.size())
+    throw std::invalid_argument("an all-reduce is incomplete");
+  return out;
+}
+
+NodesMeasurement read(const Json& json) {
+  if (json.at("version") != 1) throw std::invalid_argument("version is not 1");
+  NodesMeasurement out;
+  out.device = json.at("device").get<std::string>();
+  out.name = printable(json.at("name").get<std::string>());
+  out.torch = printable(json.at("torch").get<std::string>());
+  for (const auto& name : json.at("nodes")) out.nodes.push_back(printable(name.get<std::string>()));
+  for (const auto& rank : json.at("ranks"))
+    out.ranks.push_back({rank.at("rank").get<std::size_t>(), node_of(rank.at("node"), out),
+                         positive(rank.at("product_flops")),
+                         positive(rank.at("memory_bandwidth"))});
+  out.bytes = positives(json.at("bytes"));
+  for (const auto& row : json.at("within")) out.within.push_back(link_of(row, "node", "node", out));
+  for (const auto& row : json.at("between")) out.between.push_back(link_of(row, "a", "b", out));
+  if (out.ranks.empty() || out.bytes.empty()) throw std::invalid_argument("nothing was measured");
+  return out;
+}
+
+template <class Row, class Value>
+std::vector<double> values_of(const std::vector<Row>& rows, Value value) {
+  std::vector<double> out;
+  for (const auto& row : rows) out.push_back(value(row));
+  return out;
+}
+
+void find_slow_ranks(const NodesMeasurement& measured, const char* what, double RankRates::*rate,
+                     std::vector<SlowPart>& out) {
+  const auto usual = median(values_of(measured.ranks, [&](const auto& r) { return r.*rate; }));
+  for (const auto& rank : measured.ranks)
+    if (const double share = rank.*rate / usual; share < kSlowRank)
+      out.push_back({rank.node, fmt::format("rank {}", rank.rank), what, share});
+}
+
+void find_slow_nodes(const NodesMeasurement& measured, std::vector<SlowPart>& out) {
+  if (measured.within.size() < 2) return;
+  const auto rate = [&](const NodeLink& link) { return link_bandwidth(measured, link); };
+  const auto usual = median(values_of(measured.within, rate));
+  for (const auto& link : measured.within)
+    if (const double share = rate(link) / usual; share < kSlowLink)
+      out.push_back({link.a, "its ranks among each other", "all-reduce", share});
+}
+
+// A node that is slow even with its best partner is the reason of all its slow pairs. Of two nodes
+// nobody can tell whose fault it is.
+void find_slow_pairs(const NodesMeasurement& measured, std::vector<SlowPart>& out) {
+  if (measured.nodes.size() < 3) return;
+  std::vector<double> best(measured.nodes.size());
+  for (const auto& link : measured.between)
+    for (const auto node : {link.a, link.b})
+      best[node] = std::max(best[node], link_bandwidth(measured, link));
+  const auto usual = median(best);
+  const auto is_slow = [&](std::size_t node) { return best[node] / usual < kSlowLink; };
+  for (std::size_t node = 0; node < best.size(); ++node)
+    if (is_slow(node)) out.push_back({node, "with all others", "all-reduce", best[node] / usual});
+  for (const auto& link : measured.between) {
+    const double share = link_bandwidth(measured, link) / usual;
+    if (share < kSlowLink && !is_slow(link.a) && !is_slow(link.b))
+      out.push_back({link.a, "with " + measured.nodes[link.b], "all-reduce", share});
+  }
+}
+
+// The medians of links with the same number of ranks.
+std::vector<MeasuredPoint> usual_points(const NodesMeasurement& measured,
+                                        const std::vector<NodeLink>& links) {
+  std::vector<MeasuredPoint> out;
+  for (std::size_t i = 0; i < measured.bytes.size(); ++i)
+    out.push_back({measured.bytes[i],
+                   median(values_of(links, [&](const auto& link) { return link.seconds[i]; }))});
+  return out;
+}
+
+}  // namespace
+
+Result<NodesMeasurement> parse_nodes(const std::string& text, const std::string& place) {
+  try {
+    const auto json = parse_json(text);
+    if (json.is_discarded()) throw std::runtime_error("is not JSON");
+    return read(json);
+  } catch (const std::exception& error) {  // nlohmann's or our own
+    return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};
+  }
+}
+
+double link_bandwidth(const NodesMeasurement& measured, const NodeLink& link) {
+  const bool within = link.a == link.b;
+  const auto n = within ? static_cast<double>(link.ranks) : 2.0;
+  const auto groups = within ? 1.0 : static_cast<double>(link.ranks);
+  return groups * 2 * (n - 1) / n * measured.bytes.back() / link.seconds.back();
+}
+
+std::vector<SlowPart> slow_parts(const NodesMeasurement& measured) {
+  std::vector<SlowPart> out;
+  find_slow_ranks(measured, "products", &RankRates::product_flops, out);
+  find_slow_ranks(measured, "memory", &RankRates::memory_bandwidth, out);
+  find_slow_nodes(measured, out);
+  find_slow_pairs(measured, out);
+  return out;
+}
+
+NodeRings fit_rings(const NodesMeasurement& measured) {
+  NodeRings out;
+  if (!measured.within.empty())
+    out.within =
+        fit_all_reduce(usual_points(measured, measured.within), measured.within.front().ranks);
+  if (!measured.between.empty()) {
+    out.between = fit_all_reduce(usual_points(measured, measured.between), 2);
+    out.between.bandwidth *= static_cast<double>(measured.between.front().ranks);
+  }
+  return out;
+}
+
+}  // namespace orch::measure
