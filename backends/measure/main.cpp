@@ -27,7 +27,7 @@
 namespace orch::measure {
 namespace {
 
-constexpr double kSecondsEach = 0.05;
+constexpr double kSecondsEach = 0.05, kSecondsOfNodes = 0.2;
 
 bool has_gpu() {
 #ifdef ORCH_CUDA
@@ -53,7 +53,7 @@ train::WorldOptions world_options() {
 
 Json measure_nodes() {
   train::World world(world_options());
-  return nodes(world, kSecondsEach);
+  return nodes(world, kSecondsOfNodes);
 }
 
 Json measure() {

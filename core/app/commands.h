@@ -233,7 +233,7 @@ struct LogsArguments {
 struct DoctorArguments {
   CommonArguments common;
   std::string runs = "runs";
-  std::int64_t nodes = 0;        // measure so many nodes; 0: look at this machine
+  std::int64_t nodes = 0;        // number of nodes to measure; 0: look at this machine
   std::string on;                // CLUSTER/PARTITION
   std::vector<std::string> set;  // fields of the job's experiment
   bool write = false;            // latencies and bandwidths into the cluster's file

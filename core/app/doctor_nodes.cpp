@@ -74,7 +74,7 @@ Result<MeasuredNodes> read_measured(const plan::Run& run, const std::string& run
   out.file = folder / "attempts" / std::to_string(attempts->back().number) / "nodes.json";
   const auto text = read_file(out.file);
   if (!text)
-    return Error{run.id, "ended without a measurement",
+    return Error{run.id, "ended without a measurement: " + printable(attempts->back().message),
                  "its log: orch logs " + run.id + " --runs " + shell_path(runs)};
   auto measured = measure::parse_nodes(*text, printable(out.file.string()));
   if (!measured) return measured.error();
@@ -128,7 +128,7 @@ show::Table table_of(const MeasuredNodes& nodes) {
               [](const NodeSummary& node) { return scaled(node.within, 1e9); });
   columns.add("between_bandwidth", "between GB/s", 0,
               [](const NodeSummary& node) { return scaled(node.between, 1e9); });
-  columns.add("slow", "slow", 1, [](const NodeSummary& node) { return join(node.slow, "; "); });
+  columns.add("slow", [](const NodeSummary& node) { return join(node.slow, "; "); });
   auto out = columns.table("nodes");
   const auto rows = columns.rows();
   out.mark = [rows](std::size_t row) {

@@ -14,31 +14,31 @@
 namespace orch::measure {
 namespace {
 
-using Json = nlohmann::json;
-
 // GPUs of one kind differ by a few percent, networks by more: below this share of the median
-// something is wrong.
+// something is wrong, unless all differ so much that nothing stands out.
 constexpr double kSlowRank = 0.9, kSlowLink = 0.75;
+constexpr double kStandsOut = 4;  // median absolute deviations
 
-double positive(const Json& json) {
+double positive(const nlohmann::json& json) {
   const auto value = json.get<double>();
   if (!std::isfinite(value) || value <= 0) throw std::invalid_argument("a number is not above 0");
   return value;
 }
 
-std::vector<double> positives(const Json& list) {
+std::vector<double> positives(const nlohmann::json& list) {
   std::vector<double> out;
   for (const auto& item : list) out.push_back(positive(item));
   return out;
 }
 
-std::size_t node_of(const Json& json, const NodesMeasurement& measured) {
+std::size_t node_of(const nlohmann::json& json, const NodesMeasurement& measured) {
   const auto node = json.get<std::size_t>();
   if (node >= measured.nodes.size()) throw std::invalid_argument("a node has no name");
   return node;
 }
 
-NodeLink link_of(const Json& json, const char* a, const char* b, const NodesMeasurement& measured) {
+NodeLink link_of(const nlohmann::json& json, const char* a, const char* b,
+                 const NodesMeasurement& measured) {
   NodeLink out{node_of(json.at(a), measured), node_of(json.at(b), measured),
                json.at("ranks").get<std::int64_t>(), positives(json.at("seconds"))};
   if (out.ranks < 1 || out.seconds.size() != measured.bytes.size())
@@ -46,7 +46,7 @@ NodeLink link_of(const Json& json, const char* a, const char* b, const NodesMeas
   return out;
 }
 
-NodesMeasurement read(const Json& json) {
+NodesMeasurement read_nodes(const nlohmann::json& json) {
   if (json.at("version") != 1) throw std::invalid_argument("version is not 1");
   NodesMeasurement out;
   out.device = json.at("device").get<std::string>();
@@ -71,20 +71,32 @@ std::vector<double> values_of(const std::vector<Row>& rows, Value value) {
   return out;
 }
 
+// The median, and the share of it below which a value stands out.
+struct UsualRate {
+  double rate = 0, limit = 0;
+};
+UsualRate usual_of(const std::vector<double>& rates, double limit) {
+  const double middle = median(rates);
+  auto deviations = rates;
+  for (double& value : deviations) value = std::abs(value / middle - 1);
+  return {middle, std::min(limit, 1 - kStandsOut * median(std::move(deviations)))};
+}
+
 void find_slow_ranks(const NodesMeasurement& measured, const char* what, double RankRates::*rate,
                      std::vector<SlowPart>& out) {
-  const auto usual = median(values_of(measured.ranks, [&](const auto& r) { return r.*rate; }));
+  const auto usual =
+      usual_of(values_of(measured.ranks, [&](const auto& r) { return r.*rate; }), kSlowRank);
   for (const auto& rank : measured.ranks)
-    if (const double share = rank.*rate / usual; share < kSlowRank)
+    if (const double share = rank.*rate / usual.rate; share < usual.limit)
       out.push_back({rank.node, fmt::format("rank {}", rank.rank), what, share});
 }
 
 void find_slow_nodes(const NodesMeasurement& measured, std::vector<SlowPart>& out) {
   if (measured.within.size() < 2) return;
   const auto rate = [&](const NodeLink& link) { return link_bandwidth(measured, link); };
-  const auto usual = median(values_of(measured.within, rate));
+  const auto usual = usual_of(values_of(measured.within, rate), kSlowLink);
   for (const auto& link : measured.within)
-    if (const double share = rate(link) / usual; share < kSlowLink)
+    if (const double share = rate(link) / usual.rate; share < usual.limit)
       out.push_back({link.a, "its ranks among each other", "all-reduce", share});
 }
 
@@ -96,13 +108,14 @@ void find_slow_pairs(const NodesMeasurement& measured, std::vector<SlowPart>& ou
   for (const auto& link : measured.between)
     for (const auto node : {link.a, link.b})
       best[node] = std::max(best[node], link_bandwidth(measured, link));
-  const auto usual = median(best);
-  const auto is_slow = [&](std::size_t node) { return best[node] / usual < kSlowLink; };
+  const auto usual = usual_of(best, kSlowLink);
+  const auto is_slow = [&](std::size_t node) { return best[node] / usual.rate < usual.limit; };
   for (std::size_t node = 0; node < best.size(); ++node)
-    if (is_slow(node)) out.push_back({node, "with all others", "all-reduce", best[node] / usual});
+    if (is_slow(node))
+      out.push_back({node, "with all others", "all-reduce", best[node] / usual.rate});
   for (const auto& link : measured.between) {
-    const double share = link_bandwidth(measured, link) / usual;
-    if (share < kSlowLink && !is_slow(link.a) && !is_slow(link.b))
+    const double share = link_bandwidth(measured, link) / usual.rate;
+    if (share < usual.limit && !is_slow(link.a) && !is_slow(link.b))
       out.push_back({link.a, "with " + measured.nodes[link.b], "all-reduce", share});
   }
 }
@@ -123,7 +136,7 @@ Result<NodesMeasurement> parse_nodes(const std::string& text, const std::string&
   try {
     const auto json = parse_json(text);
     if (json.is_discarded()) throw std::runtime_error("is not JSON");
-    return read(json);
+    return read_nodes(json);
   } catch (const std::exception& error) {  // nlohmann's or our own
     return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};
   }

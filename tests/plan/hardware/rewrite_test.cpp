@@ -208,5 +208,26 @@ TEST_CASE("a stack's factors are replaced in its file", "[hardware][rewrite][sta
   CHECK_FALSE(with_factors(head, stack, "stacks.yaml"));
 }
 
+TEST_CASE("links are replaced as measured, and nothing else changes", "[hardware][rewrite]") {
+  auto cluster = parsed(kHead + partition("small") + "\n" + partition("other"));
+  auto measured = cluster.partitions[0];
+  measured.network.latency = {12.5e-6, "measured: all-reduces"};
+  measured.network.efficiency = {0.75, "measured: all-reduces"};
+  measured.intra_node.bandwidth = {450e9, "measured: all-reduces"};
+  const auto text =
+      with_links(kHead + partition("small") + "\n" + partition("other"), measured, "");
+  REQUIRE(text);
+  const auto again = parsed(*text);
+  const auto& network = again.partitions[0].network;
+  CHECK_THAT(network.latency.value, WithinRel(12.5e-6, 1e-6));
+  CHECK(network.latency.origin == "measured: all-reduces");
+  CHECK(network.efficiency.value == 0.75);
+  CHECK(network.bandwidth.value == cluster.partitions[0].network.bandwidth.value);
+  CHECK(again.partitions[0].intra_node.bandwidth.value == 450e9);
+  CHECK(text->ends_with("\n" + partition("other")));
+  CHECK(*with_links(*text, again.partitions[0], "") == *text);
+  CHECK_FALSE(with_links("name: toy\nlike: other\n", measured, "toy.yaml"));
+}
+
 }  // namespace
 }  // namespace orch::hardware

@@ -42,6 +42,12 @@ TEST_CASE("a slow rank is named with its share of the median", "[machine]") {
   CHECK(found(measured) == Names{"n3 rank 5 products 50", "n4 rank 6 memory 80"});
 }
 
+TEST_CASE("where all ranks differ, none stands out", "[machine]") {
+  auto measured = four_nodes();  // the median is 0.9, half of all are 0.3 off it or more
+  for (std::size_t i = 0; i < 8; ++i) measured.ranks[i].product_flops *= 0.2 + 0.2 * double(i);
+  CHECK(found(measured) == Names{});
+}
+
 TEST_CASE("a slow node is named instead of all its pairs, a slow pair alone", "[machine]") {
   auto node = four_nodes();
   for (auto& link : node.between)
