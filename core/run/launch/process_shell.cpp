@@ -257,4 +257,13 @@ Result<Output> ProcessShell::run(const Command& command) {
   return output;
 }
 
+std::string complaint_of(const Output& output) {
+  std::string last;
+  for (const auto& line : split(output.err, '\n'))
+    if (!trim(line).empty()) last = trim(line);
+  if (last.empty()) return fmt::format("exit code {}, no message", output.code);
+  if (last.size() > 300) last.resize(300);
+  return printable(last);
+}
+
 }  // namespace orch::launch

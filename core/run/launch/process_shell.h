@@ -17,4 +17,7 @@ class ProcessShell : public Shell {
   std::size_t max_output_;
 };
 
+// A program's error for a message: the last line of stderr that is not empty.
+std::string complaint_of(const Output& output);
+
 }  // namespace orch::launch

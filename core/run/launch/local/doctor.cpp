@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/process_shell.h"
 #include "include/orch/backend.h"
 
 namespace orch::launch {
@@ -31,9 +32,7 @@ ProbeAnswer ask(Shell& shell, std::vector<std::string> argv) {
   const auto output = shell.run(command);
   if (!output) return {false, "", output.error().front().fact};
   if (output->timed_out) return {false, "", fmt::format("no answer in {:.0f} s", kSeconds)};
-  const auto error = printable(trim(output->err));
-  return {output->code == 0, std::string(trim(output->out)),
-          error.empty() ? fmt::format("exit code {}", output->code) : error.substr(0, 200)};
+  return {output->code == 0, std::string(trim(output->out)), complaint_of(*output)};
 }
 
 std::string first_line(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "core/base/text.h"
+#include "core/run/launch/process_shell.h"
 
 namespace orch::launch {
 namespace {
@@ -54,15 +55,6 @@ bool is_harmless(std::string_view line) {
 }
 
 }  // namespace
-
-std::string complaint_of(const Output& output) {
-  std::string last;
-  for (const auto& line : split(output.err, '\n'))
-    if (!trim(line).empty()) last = trim(line);
-  if (last.empty()) return fmt::format("exit code {}, no message", output.code);
-  if (last.size() > 300) last.resize(300);
-  return printable(last);
-}
 
 Result<std::vector<JobRow>> SlurmClient::queue(const std::string& comment_prefix) {
   auto text = ask(shell_, {"squeue", "--all", fmt::format("--user={}", ::getuid()), "--states=all",

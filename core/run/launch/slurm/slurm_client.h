@@ -47,7 +47,4 @@ enum class SlurmAnswer { absent, unreachable, reachable };
 // within a few seconds.
 SlurmAnswer probe_slurm(Shell& shell);
 
-// A program's error for a message: the last line of stderr that is not empty.
-std::string complaint_of(const Output& output);
-
 }  // namespace orch::launch
