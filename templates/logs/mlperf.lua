@@ -11,6 +11,11 @@ local lines = {
       .. [[.*"(?:step|step_num)": (?<step>\d+)]] },
   { name = "loss of a step", has = [["key": "train_loss"]], kind = "step", weight = 3, scale = { clock = 1e-3 },
     match = [[:::MLLOG.*"time_ms": (?<clock>\d+).*"value": (?<loss>[-\d.e]+).*"step_num": (?<step>\d+)]] },
+  -- Some count samples: the step follows from global_batch_size.
+  { name = "loss after samples", has = [["samples_count":]], kind = "step", weight = 3, scale = { clock = 1e-3 },
+    match = [[:::MLLOG.*"time_ms": (?<clock>\d+).*"key": "train_loss", "value": (?<loss>[-\d.e]+).*"samples_count": (?<samples>\d+)]] },
+  { name = "throughput after samples", has = [["samples_count":]], kind = "step", weight = 2,
+    match = [[:::MLLOG.*"throughput": (?<samples_per_second>[\d.e]+).*"samples_count": (?<samples>\d+)]] },
 }
 
 for key, target in pairs({ global_batch_size = "gbs", gradient_accumulation_steps = "gas",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace orch::ingest {
 namespace {
@@ -140,19 +141,27 @@ LoggedRun& LogSession::run_of_step(const TargetValues& values) {
   return current();
 }
 
+// The step of a line that counts samples instead; -1: unknown.
+static std::int64_t step_of_samples(const TargetValues& values, const LoggedRun& run) {
+  const auto batch = run.settings.number(IngestTarget::gbs).value_or(0);
+  return batch > 0 ? to_step(std::round(values.number(IngestTarget::samples) / batch)) : -1;
+}
+
 void LogSession::take_step(const Rule& rule, const TargetValues& values, const TextPlace& where) {
-  const bool counts_steps = values.has(IngestTarget::step);
-  const auto counter = counts_steps ? IngestTarget::step : IngestTarget::micro_step;
-  const auto step = values.has(counter) ? to_step(values.number(counter)) : -1;
-  if (step < 0) return;
+  const bool counts_micro = !values.has(IngestTarget::step) && values.has(IngestTarget::micro_step);
+  const auto counter = counts_micro ? IngestTarget::micro_step : IngestTarget::step;
+  auto step = values.has(counter) ? to_step(values.number(counter)) : -1;
+  if (step < 0 && !values.has(IngestTarget::samples)) return;
   auto& run = run_of_step(values);
   if (rule.weight < run.step_weight) return;
+  if (step < 0) step = step_of_samples(values, run);
+  if (step < 0) return;
   if (rule.weight > run.step_weight) {
     run.times.clear();
     run.watch.clear();
     run.numbered.clear();
     run.last_number = 0;
-    run.counts_micro_batches = !counts_steps;
+    run.counts_micro_batches = counts_micro;
     run.work = TimedWork::none;
     run.first_step = run.last_step = -1;
     run.step_weight = rule.weight;
