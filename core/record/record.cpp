@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "core/plan/strategy.h"
@@ -24,6 +25,15 @@ const std::vector<std::string>& field_names() {
     return names;
   }();
   return kNames;
+}
+
+std::vector<std::string> field_names(const std::vector<const Record*>& records) {
+  auto names = field_names();
+  std::set<std::string> known(names.begin(), names.end());
+  for (const auto* record : records)
+    for (const auto& field : record->fields)
+      if (known.insert(field.name).second) names.push_back(field.name);
+  return names;
 }
 
 statistics::StepTimes Measurement::take(const std::vector<statistics::TimedStep>& steps_timed) {

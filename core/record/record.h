@@ -151,6 +151,8 @@ struct Record {
 
 // The names of plan::vocabulary() that records use, in its order. Others come after these.
 const std::vector<std::string>& field_names();
+// These, then the other fields of the records, as they appear.
+std::vector<std::string> field_names(const std::vector<const Record*>& records);
 
 // True if the loss was NaN when the run ended.
 bool lost_loss(const Measurement& measured);

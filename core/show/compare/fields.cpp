@@ -136,14 +136,11 @@ FieldReading read_argument(const Record& record, const std::string& name) {
   return {};
 }
 
-// The known fields in their usual order, then the others in order of appearance.
 std::vector<std::string> all_names(const std::vector<Cohort>& groups) {
-  auto names = record::field_names();
+  std::vector<const Record*> records;
   for (const auto& group : groups)
-    for (const auto* record : group.records)
-      for (const auto& field : record->fields)
-        if (!contains(names, field.name)) names.push_back(field.name);
-  return names;
+    records.insert(records.end(), group.records.begin(), group.records.end());
+  return record::field_names(records);
 }
 
 std::string version_of(const Record& record, const std::string& name) {

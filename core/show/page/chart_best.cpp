@@ -121,7 +121,7 @@ std::vector<std::string> data_row(const BestRun& run) {
           shown(days.value),
           days.has_limits() ? shown(days.low) + "–" + shown(days.high) : "",
           run.gpu_hours(),
-          guess && guess->days_to_train > 0 ? shown(guess->days_to_train) : "",
+          guess && guess->days_to_train > 0 ? days_text(guess->days_to_train) : "",
           memory_words(*run.line),
           kind_words(run),
           run.line->name};
@@ -142,7 +142,7 @@ Chart best_chart(const ChartRuns& runs) {
   }
   Chart out{.name = "best", .title = std::string(title_of(kind))};
   out.data = {{kind == BestOf::runs ? "Run" : "Strategy", "GPUs", "Days/100B", "Range",
-               "GPU-hours/100B", "Days to train", "GiB", "Kind", "Run"}};
+               "GPU-hours/100B", "To train", "GiB", "Kind", "Run"}};
   auto& panel = out.panels.emplace_back();
   std::vector<const PageLine*> lines;
   for (const auto& run : all) lines.push_back(run.line);

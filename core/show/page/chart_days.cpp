@@ -202,9 +202,11 @@ std::string ranking_finding(const ChartRuns& runs, const std::vector<const PageL
       lines, [&](const PageLine* line) { return line->series != best.series; });
   if (second == lines.end()) return words;
   const double times = days_of(**second) / days_of(best);
-  return fmt::format(
-      "{} The best of {}: {} days, {}.", words, (*second)->series, shown(days_of(**second)),
-      times < 2 ? percent(times - 1) + " more" : fmt::format("{:.2f} times as many", times));
+  const auto against = times < 1   ? percent(1 - times) + " fewer, by the estimate"
+                       : times < 2 ? percent(times - 1) + " more"
+                                   : fmt::format("{:.2f} times as many", times);
+  return fmt::format("{} The best of {}: {} days, {}.", words, (*second)->series,
+                     shown(days_of(**second)), against);
 }
 
 Chart ranking(const ChartRuns& runs, const std::vector<const PageLine*>& usable) {

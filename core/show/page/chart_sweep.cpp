@@ -75,14 +75,13 @@ SweptParameter parameter_of(const std::vector<PageLine>& lines, const std::strin
 // The swept parameters, in the order of the vocabulary.
 std::vector<SweptParameter> swept(const std::vector<PageLine>& lines) {
   std::map<std::string, std::vector<const PageLine*>> series;
-  std::vector<std::string> names = record::field_names();
+  std::vector<const record::Record*> records;
   for (const auto& line : lines) {
     if (line.numbers.best_days()) series[line.series].push_back(&line);
-    for (const auto& field : line.record->fields)
-      if (!contains(names, field.name)) names.push_back(field.name);
+    records.push_back(line.record);
   }
   std::vector<SweptParameter> out;
-  for (const auto& name : names)
+  for (const auto& name : record::field_names(records))
     if (!contains(kNone, name) && (!plan::is_of_model(name) || name == "seq") &&
         std::ranges::any_of(series, [&](const auto& some) { return varies(some.second, name); }))
       out.push_back(parameter_of(lines, name));

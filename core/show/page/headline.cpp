@@ -147,9 +147,10 @@ std::string best(const std::vector<PageLine>& lines) {
 
 // "105 days to train, 108 with failures, 964,175 GPU-hours, 578,505 EUR".
 std::string training_text(const plan::Estimate& guess) {
-  auto out = shown(guess.days_to_train) + " days to train";
+  auto out = days_text(guess.days_to_train) + " to train";
   if (guess.interruptions >= 1) out += ", " + shown(guess.days_with_failures) + " with failures";
-  if (guess.gpu_hours > 0) out += ", " + group_digits(guess.gpu_hours) + " GPU-hours";
+  if (guess.gpu_hours > 0)
+    out += ", " + group_digits(guess.gpu_hours, guess.gpu_hours < 10 ? 2 : 0) + " GPU-hours";
   if (guess.cost > 0) out += ", " + group_digits(guess.cost) + " " + escape(guess.currency);
   return out;
 }

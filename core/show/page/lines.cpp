@@ -124,8 +124,22 @@ bool differ_in(const std::vector<const Record*>& records, const char* field) {
   });
 }
 
+// What tells each of these records from the others: the known settings in which they differ. False
+// if some are still the same.
+bool tell_apart(const std::vector<const Record*>& records, const std::vector<std::string>& names,
+                std::map<const Record*, std::string>& differences) {
+  auto settings = differing_settings(records, names);
+  for (const auto* own : {"global_batch", "partition"})  // not in settings: they have columns
+    if (differ_in(records, own)) settings.insert(settings.begin(), own);
+  std::set<std::string> texts;
+  for (const auto* record : records)
+    texts.insert(differences[record] = variant_of(*record, settings));
+  return texts.size() == records.size();
+}
+
 // Names each line by its layout. Lines with the same layout also get the settings in which they
-// differ, or the hash if there are none or their list is long.
+// differ (those of their strategy only where the known ones do not tell), or the hash if there are
+// none or their list is long.
 void name_lines(std::vector<PageLine>& lines) {
   constexpr std::size_t kLongestDifference = 40;
   std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
@@ -133,12 +147,10 @@ void name_lines(std::vector<PageLine>& lines) {
     alike[{line.series, run_name(*line.record).layout}].push_back(line.record);
   std::map<const Record*, std::string> differences;
   for (const auto& [name, records] : alike) {
+    if (!tell_apart(records, record::field_names(), differences))
+      tell_apart(records, record::field_names(records), differences);
     std::map<std::string, std::size_t> counts;
-    auto settings = differing_settings(records);
-    for (const auto* own : {"global_batch", "partition"})  // not in settings: they have columns
-      if (differ_in(records, own)) settings.insert(settings.begin(), own);
-    for (const auto* record : records)
-      ++counts[differences[record] = variant_of(*record, settings)];
+    for (const auto* record : records) ++counts[differences[record]];
     for (const auto* record : records)
       if (auto& text = differences[record];
           records.size() > 1 && (counts[text] > 1 || text.size() > kLongestDifference))
@@ -157,7 +169,7 @@ void name_lines(std::vector<PageLine>& lines) {
 std::vector<PageLine> lines_of(const std::vector<Record>& records) {
   std::vector<const Record*> all;
   for (const auto& record : records) all.push_back(&record);
-  const auto settings = differing_settings(all);
+  const auto settings = differing_settings(all, record::field_names());
   std::vector<PageLine> out;
   out.reserve(records.size());
   for (const auto& record : records)

@@ -83,9 +83,10 @@ std::string model_of(const Record& record) {
   return model_to(record, 3);  // 52B and 52.01B are the same model, counted differently
 }
 
-std::vector<std::string> differing_settings(const std::vector<const Record*>& records) {
+std::vector<std::string> differing_settings(const std::vector<const Record*>& records,
+                                            const std::vector<std::string>& names) {
   std::vector<std::string> out;
-  for (const auto& name : record::field_names()) {
+  for (const auto& name : names) {
     if (plan::is_of_model(name) && name != "seq") continue;  // it has its own column
     if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
     std::set<std::string> values;
@@ -101,7 +102,7 @@ std::string variant_of(const Record& record, const std::vector<std::string>& set
     const auto* value = record.field(name);
     if (value == nullptr) continue;
     const auto text = record::text(*value);
-    if (text == "false" || text == "none" || text.empty()) continue;
+    if (text == "false" || text == "none" || text == "0" || text.empty()) continue;
     if (!out.empty()) out += ", ";
     out += text == "true" ? name : fmt::format("{}={}", name, text);
   }

@@ -44,7 +44,8 @@ std::string model_of(const record::Record& record);       // its name or size; e
 std::string size_class_of(const record::Record& record);  // its name or rounded size
 
 // The settings in which the records differ, without those that have their own column.
-std::vector<std::string> differing_settings(const std::vector<const record::Record*>& records);
+std::vector<std::string> differing_settings(const std::vector<const record::Record*>& records,
+                                            const std::vector<std::string>& names);
 // The values of these settings: "stage=3, recompute=full".
 std::string variant_of(const record::Record& record, const std::vector<std::string>& settings);
 

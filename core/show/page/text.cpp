@@ -101,4 +101,9 @@ std::string shown(std::optional<double> number) {
   return number && std::isfinite(*number) ? format_number(*number) : std::string();
 }
 
+std::string days_text(double days) {
+  constexpr double kShort = 0.1;
+  return days < kShort ? format_seconds(days * kDay) : shown(days) + " days";
+}
+
 }  // namespace orch::page

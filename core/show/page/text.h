@@ -22,5 +22,6 @@ std::string for_script(std::string_view json);
 
 // "12.34" or "1,234"; empty if there is no number or it is not finite.
 std::string shown(std::optional<double> number);
+std::string days_text(double days);  // "105 days", "72.49 s"
 
 }  // namespace orch::page

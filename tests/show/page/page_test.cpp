@@ -307,6 +307,11 @@ TEST_CASE(
   page.records[1].set("accumulate", std::int64_t{2});
   text = html(page);
   CHECK_THAT(text, ContainsSubstring(">dp8 mb4 10000064</th>"));
+  auto sharded = page;
+  sharded.records[0].set("sharding", std::string("full"));
+  sharded.records[1].set("sharding", std::string("hybrid"));
+  CHECK_THAT(html(sharded), ContainsSubstring(">dp8 mb4 sharding=full</th>") &&
+                                ContainsSubstring(">dp8 mb4 sharding=hybrid</th>"));
   // The hash alone says that they differ: they are no repeats, unless an id says so.
   CHECK(text.find("<tr data-alike") == std::string::npos);
   page.records[1].id = "gpt-ddp-8gpu-dp8-mb4-r2-10000128";
