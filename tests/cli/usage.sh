@@ -10,7 +10,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   has "$err" "$part" "orch $*"
   same '' "$out" "orch $*: nothing on stdout"
 }
-wrong "one of: run, tune, status, watch, logs, cancel, resume, retry, inspect, index, plan, search, \
+wrong "one of: run, tune, status, watch, logs, cancel, resume, retry, inspect, index, plan, search, price, \
 explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, doctor, completion, help, version"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
