@@ -6,7 +6,9 @@
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
 #include "core/app/changed.h"
+#include "core/app/cluster_file.h"
 #include "core/app/commands.h"
+#include "core/app/failures.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"
 #include "core/base/text.h"
@@ -253,15 +255,6 @@ std::string unused(const MeasuredRows& rows) {
   return out;
 }
 
-// A cluster must be named like its file: replaces the value of the first line that begins with
-// "name:".
-void rename(std::string& text, const std::string& name) {
-  std::size_t at = text.starts_with("name:") ? 0 : text.find("\nname:");
-  if (at == std::string::npos) return;
-  at = text.find(':', at) + 1;
-  text.replace(at, text.find('\n', at) - at, " " + name);
-}
-
 // The cluster's file with the new constants of its partitions; nothing if there are none.
 Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& name,
                               const CalibrationResult& calibrated) {
@@ -277,7 +270,7 @@ Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& n
                                         cluster.file);
     }
   }
-  if (text && name != cluster.name) rename(*text, name);
+  if (text && name != cluster.name) rename_cluster(*text, name);
   return text;
 }
 
@@ -291,37 +284,6 @@ Result<std::string> stacks_text(const CalibrationResult& calibrated, const std::
   if (!text) return text;
   if (const auto again = hardware::parse_stacks(*text, file); !again) return again.error();
   return text;
-}
-
-// Checks that the text reads back as the same cluster with other calibrations.
-Status check_again(const plan::Cluster& cluster, const std::string& text, const fs::path& to,
-                   hardware::Catalog& clusters) {
-  const Error lost{printable(cluster.file), "the file cannot be rewritten in place",
-                   "write `fitted:` as a block below its partition, as jean-zay.yaml does"};
-  const auto again = clusters.parse(text, to.string(), cluster.name);
-  if (!again || again->partitions.size() != cluster.partitions.size()) return lost;
-  for (std::size_t i = 0; i < cluster.partitions.size(); ++i) {
-    const auto &a = cluster.partitions[i], &b = again->partitions[i];
-    if (a.name != b.name || a.gpu.name != b.gpu.name || a.slurm.setup != b.slurm.setup) return lost;
-  }
-  return {};
-}
-
-// Checks that a cluster can be written to this path: <name>.yaml, and no file of another kind. ""
-// is not a path.
-Status check_cluster_file(const std::string& output) {
-  if (output.empty()) return {};
-  const fs::path path(output);
-  const auto place = "--output " + printable(output);
-  if (path.extension() != ".yaml" || !is_plain_name(path.stem().string()))
-    return Error{place, "is not <name>.yaml", "a cluster is called like its file"};
-  std::error_code code;
-  if (!fs::exists(path, code)) return {};
-  if (!fs::is_regular_file(path, code)) return Error{place, "is not a file", "give another name"};
-  const auto text = read_file(path);
-  if (!text || text->find("partitions:") == std::string::npos)
-    return Error{place, "exists already and is not a cluster file", "give another name"};
-  return {};
 }
 
 // Writes the results into the files of their clusters, or into one other file (if there are several
@@ -343,10 +305,10 @@ Status write_calibrated(App& app, const CalibrationResult& calibrated,
   if (arguments.output.empty() && !arguments.write) clusters.clear();
   std::map<std::string, std::string> texts;
   for (const auto& [name, cluster] : clusters) {
-    const fs::path to(arguments.output.empty() ? cluster->file : arguments.output);
+    const auto to = cluster_file(*cluster, arguments.output);
     auto text = rewritten(*cluster, to.stem().string(), calibrated);
     if (!text) return text.error();
-    if (auto status = check_again(*cluster, *text, to, app.clusters()); !status) return status;
+    if (auto again = read_again(*cluster, *text, to, app.clusters()); !again) return again.error();
     texts[to.string()] = std::move(*text);
   }
   if (!arguments.stacks.empty()) {
@@ -367,6 +329,7 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
   if (auto status = check_cluster_file(arguments.output); !status)
     return {status.error(), Exit::usage};
   if (arguments.this_machine) return measure_command(app, arguments, console);
+  if (arguments.failures) return failures_command(app, arguments, console);
   if (!arguments.files.empty()) app.look_beside(arguments.files.front());
   if (auto status = check_cluster(app, arguments.cluster); !status)
     return {status.error(), Exit::usage};

@@ -118,6 +118,7 @@ struct CalibrateArguments {
   std::vector<std::string> only;  // names of clusters
   bool write = false;
   bool fresh = false;
+  bool failures = false;  // learn how often jobs fail, instead of how long steps take
   bool this_machine = false;
   std::int64_t ranks = 0;  // ranks to measure with; 0: as suits the machine
 };

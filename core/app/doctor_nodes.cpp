@@ -7,6 +7,7 @@
 
 #include "core/app/changed.h"
 #include "core/app/chosen.h"
+#include "core/app/cluster_file.h"
 #include "core/app/measure.h"
 #include "core/app/session.h"
 #include "core/base/date.h"
@@ -218,10 +219,8 @@ Status write_links(App& app, const MeasuredNodes& nodes, Console& console) {
   if (!text) return text.error();
   const auto fresh = hardware::with_links(*text, measured_links(nodes), cluster.file);
   if (!fresh) return fresh.error();
-  if (const auto again = app.clusters().parse(*fresh, cluster.file, cluster.name); !again)
-    return Error{printable(cluster.file), "the file cannot be rewritten in place",
-                 "write intra_node and network of " + nodes.run.partition->name +
-                     " without & and *, as blocks of their own"};
+  if (const auto again = read_again(cluster, *fresh, cluster.file, app.clusters()); !again)
+    return again.error();
   if (auto status = write_file_atomically(cluster.file, *fresh); !status) return status;
   console.note("written to " + printable(cluster.file) + "\n");
   return {};

@@ -23,6 +23,10 @@ std::optional<record::Measurement> measured_in(const fs::path& folder) {
     if (!progress) continue;
     progress->measured.time_items.clear();  // a log's timers have other names
     events::read_profile(place, progress->measured);
+    progress->measured.spent = events::spent_time(
+        mapped(*attempts,
+               [&](const auto& each) { return folder / "attempts" / std::to_string(each.number); }),
+        *attempts);
     return progress->measured;
   }
   return std::nullopt;

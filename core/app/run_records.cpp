@@ -65,6 +65,7 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   }
   auto history = events::read_history(folders);
   record.measured = std::move(history.measured);
+  record.measured.spent = events::spent_time(folders, attempts);
   for (auto& item : record.measured.time_items) item.kind = group_of_measured(item.name);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
   record.origin.job = join(jobs, ", ");

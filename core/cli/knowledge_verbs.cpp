@@ -57,15 +57,19 @@ void declare_validate(CLI::App& verb, app::ValidateArguments& to) {
 void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {
   auto* from = verb.add_option(
       "--from", to.files,
-      "CSV files of measured runs, logs, run folders (default: the published ones)");
-  verb.add_option("--cluster", to.cluster, "Cluster for rows whose site is not a known cluster");
+      "CSV files of measured runs, logs, run folders (default: the published ones); with "
+      "--failures output of sacct, run folders (default: your own jobs in sacct)");
+  verb.add_option(
+      "--cluster", to.cluster,
+      "Cluster for rows whose site is not a known cluster; with --failures the cluster, "
+      "or CLUSTER/PARTITION");
   auto* output = verb.add_option("-o,--output", to.output, "Write the cluster file here (.yaml)");
   auto* stacks = verb.add_option(
       "--stacks", to.stacks, "Fit the factors of stacks too, and write them into this stacks.yaml");
   auto* write =
       verb.add_flag("--write", to.write, "Write the constants into the cluster's own file")
           ->excludes(output);
-  verb.add_option("--only", to.only, "Fit only these clusters");
+  auto* only = verb.add_option("--only", to.only, "Fit only these clusters");
   auto* fresh =
       verb.add_flag("--fresh", to.fresh, "Start from datasheets, not from what was fitted before");
   auto* here = verb.add_flag("--this-machine", to.this_machine,
@@ -74,6 +78,12 @@ void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {
                    ->excludes(stacks)
                    ->excludes(write)
                    ->excludes(fresh);
+  verb.add_flag("--failures", to.failures,
+                "Learn how often the machine fails, and the wait in its queue")
+      ->excludes(here)
+      ->excludes(stacks)
+      ->excludes(only)
+      ->excludes(fresh);
   verb.add_option("--ranks", to.ranks,
                   "With --this-machine: number of processes that measure together")
       ->check(whole_number(1, 1024))

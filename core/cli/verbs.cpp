@@ -283,7 +283,14 @@ Examples:
   orch calibrate --format json
   orch calibrate --this-machine
   orch calibrate --this-machine --ranks 4 -o clusters/laptop.yaml
+  orch calibrate --failures --from sacct.txt runs/big --cluster jean-zay/a100-80g
+  orch calibrate --failures --cluster mine --write
 
+--failures counts failures of the machine in GPU-hours, and writes `failures`, `failure_count` and
+`queue_wait` of the cluster's `operation` (docs/goodput.md). --from takes run folders and what this prints:
+  sacct -P -X -D -a --starttime 2026-01-01 \
+    --format=JobID,JobIDRaw,Partition,State,Submit,Eligible,Start,End,NNodes,AllocTRES > sacct.txt
+What is learned again replaces what was learned before: give all sources at once.
 --this-machine takes about 10 s: matrix products, memory passes and all-reduces, with one process per
 core (2 to 4) or GPU. It writes the cluster `local` for you and this machine to
 XDG_DATA_HOME/orch/machines (~/.local/share), which replaces the shipped one.

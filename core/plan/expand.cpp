@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -196,6 +197,34 @@ Errors check_hardware(const FieldSources& frame, const FindCluster& find_cluster
   return errors;
 }
 
+// Adds the currencies of prices, each with the first cluster that has it.
+void add_currencies(const FieldSources& frame, const FindCluster& find_cluster,
+                    std::map<std::string, std::string>& out) {
+  const auto partitions = given_texts(frame, Field::partition);
+  for (const auto& name : given_texts(frame, Field::cluster))
+    if (const auto cluster = find_cluster(name))
+      for (const auto& partition : (*cluster)->partitions)
+        if (const auto& currency = partition.operation.currency;
+            !currency.empty() && (partitions.empty() || contains(partitions, partition.name)))
+          out.emplace(currency, name);
+}
+
+// A limit of money is one number: amounts in two currencies cannot be compared with it.
+Errors check_currencies(const Experiment& experiment, const FindCluster& find_cluster) {
+  std::map<std::string, std::string> currencies;
+  if (experiment.budget.money <= 0) return {};
+  for (const auto& model : experiment.models)
+    for (const auto& strategy : experiment.strategies)
+      add_currencies(FieldSources(experiment, model, strategy), find_cluster, currencies);
+  if (currencies.size() < 2) return {};
+  const auto prices = mapped(
+      currencies, [](const auto& each) { return fmt::format("{} ({})", each.first, each.second); });
+  return Error{experiment.file + ": budget.money",
+               fmt::format("the prices of its clusters are in {}", and_list(prices)),
+               "give the prices in one currency in the clusters' files, or plan each cluster by "
+               "itself"};
+}
+
 }  // namespace
 
 Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster) {
@@ -205,7 +234,7 @@ Errors check_hardware(const Experiment& experiment, const FindCluster& find_clus
       for (const auto& error :
            check_hardware(FieldSources(experiment, model, strategy), find_cluster))
         if (!contains(errors, error)) errors.push_back(error);
-  return errors;
+  return errors.empty() ? check_currencies(experiment, find_cluster) : errors;
 }
 
 void check_constraints(const Experiment& experiment, const Lookup& lookup,

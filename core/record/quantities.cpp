@@ -97,12 +97,11 @@ const std::vector<Quantity>& quantities() {
       {"interruptions", "failures during the training", "failures", Dimension::count, Better::lower,
        kUnshown, nullptr, [](const E& e) { return known(e.interruptions); }, "", kPlanned},
       {"goodput", "share of the time that computes for good (%)", "goodput", Dimension::share,
-       Better::higher, kUnshown, nullptr,
+       Better::higher, kUnshown, [](const M& m) { return maybe(goodput(m)); },
        [](const E& e) {
          return e.days_with_failures > 0 ? just(e.days_to_train / e.days_with_failures)
                                          : std::nullopt;
-       },
-       "", kPlanned},
+       }},
       {"last_loss", "loss", "loss", Dimension::loss, Better::lower, 8,
        [](const M& m) { return maybe(m.last_loss); }},
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},

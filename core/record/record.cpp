@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/strategy.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/thinned.h"
@@ -141,6 +143,26 @@ std::string nan_text(const Measurement& measured) {
   if (measured.nan_steps == measured.steps - last)
     return out + fmt::format(", from step {} on", last + 1);
   return out + fmt::format(", and no number after step {}", last);
+}
+
+std::optional<double> goodput(const Measurement& measured) {
+  if (measured.spent.empty()) return std::nullopt;
+  const auto& computing = measured.spent.front();
+  const auto& all = measured.spent.back();
+  if (computing.kind != "computing" || !(all.amount > 0)) return std::nullopt;
+  return computing.amount / all.amount;
+}
+
+std::string goodput_text(const Measurement& measured) {
+  const auto share = goodput(measured);
+  if (!share) return "";
+  const double all = measured.spent.back().amount;
+  std::vector<std::string> lost;
+  for (std::size_t i = 1; i + 1 < measured.spent.size(); ++i)
+    lost.push_back(
+        fmt::format("{} {:.1f} %", measured.spent[i].name, 100 * measured.spent[i].amount / all));
+  return fmt::format("{:.1f} % of {} since the first start; lost: {}", 100 * *share,
+                     format_seconds(all), join(lost, ", "));
 }
 
 }  // namespace orch::record

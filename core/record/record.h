@@ -101,7 +101,10 @@ struct Measurement {
   std::vector<StepPoint> gpu_watts;   // power of a GPU, mean over GPUs
   std::vector<std::int64_t> resumes;  // steps at which the run resumed
   std::vector<Spike> spikes;
-  std::vector<plan::EstimateItem> time_items;    // seconds per step
+  std::vector<plan::EstimateItem> time_items;  // seconds per step
+  // Seconds since the first start by use, and their sum, of a run that lost some; by the kinds of
+  // the estimate's lost time: computing, repeated, restarts, saving, queue; other, sum.
+  std::vector<plan::EstimateItem> spent;
   std::vector<plan::EstimateItem> memory_items;  // bytes per rank; not in records' JSON
   // Quantities (quantities.h) that the source states and that have no member, by name.
   std::map<std::string, double, std::less<>> stated;
@@ -110,6 +113,12 @@ struct Measurement {
   // results.
   statistics::StepTimes take(const std::vector<statistics::TimedStep>& steps_timed);
 };
+
+// The share of the time since the first start that computed steps that count; nothing: unknown.
+std::optional<double> goodput(const Measurement& measured);
+
+// "81.3 % of 5.2 hours since the first start; lost: saving 10.2 %, …"; empty: unknown.
+std::string goodput_text(const Measurement& measured);
 
 // A reason not to trust a number.
 struct Doubt {

@@ -77,7 +77,8 @@ void members(auto& io, Is<Measurement> auto& measured) {
        measured.repeated_steps, "skipped_steps", measured.skipped_steps, "nan_steps",
        measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks, "gpu_use",
        measured.gpu_use, "gpu_watts", measured.gpu_watts, "losses", measured.losses, "resumes",
-       measured.resumes, "spikes", measured.spikes, "time_items", measured.time_items);
+       measured.resumes, "spikes", measured.spikes, "time_items", measured.time_items, "spent",
+       measured.spent);
 }
 void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);

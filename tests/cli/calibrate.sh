@@ -153,6 +153,10 @@ fails 2 'two places' 'excludes' --from mine.csv -o new.yaml --write
 echo notes >notes.yaml
 before=$(state_of .)
 fails 2 'a file of another kind' 'is not a cluster file' --from mine.csv -o notes.yaml
+fails 2 'what is learned' 'excludes' --failures --fresh
+fails 2 'failures of no cluster' 'no cluster is named' --failures --from mine.csv
+fails 1 'failures without jobs' 'not the header of sacct -P' --failures --from mine.csv --cluster dgx-a100 --write
+fails 1 'failures of no job' 'SLURM does not answer here' --failures --cluster dgx-a100
 fails 1 'no such folder' 'No such file' --from mine.csv -o nowhere/new.yaml
 fails 2 'an unknown option' '--writ' --from mine.csv --writ
 sed -i 's/a100-80g/a100-81g/' mine.csv

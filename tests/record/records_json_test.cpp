@@ -35,6 +35,7 @@ Record full() {
   measured.resumes = {2};
   measured.spikes = {{2, 9.1, 9.9, 4, true}};
   measured.time_items = {{"forward", "compute", 40}};
+  measured.spent = {{"computing", "computing", 30}, {"time since the first start", "sum", 40}};
   record.estimated.emplace();
   record.estimated->fit = plan::MemoryFit::tight;
   record.estimated->step_seconds = 131;

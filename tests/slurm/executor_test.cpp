@@ -13,6 +13,7 @@
 #include "core/run/launch/slurm/preflight.h"
 #include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_executor.h"
+#include "core/run/launch/slurm/slurm_history.h"
 
 namespace {
 
@@ -171,6 +172,23 @@ TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]"
     CHECK(fact.gpu_hours > fact.elapsed_seconds / 3600);
   }
   CHECK(*bench.executor.find(array) == array.job);
+
+  // As orch calibrate --failures reads it: both starts of both tasks.
+  const auto text = bench.executor.client().history_since(array.time - 60);
+  REQUIRE(text);
+  const auto history = parse_job_history(*text, "sacct");
+  if (!history) FAIL(orch::text(history.error()));
+  std::size_t starts = 0;
+  for (const auto& job : history->jobs) {
+    if (!job.job.starts_with(array.job + "_")) continue;
+    ++starts;
+    CHECK(job.ended);
+    CHECK(job.gpus == 1);
+    CHECK(job.waiting > 0);
+    CHECK(job.start >= job.waiting);
+    CHECK_FALSE(job.raw.empty());
+  }
+  CHECK(starts == 4);
 }
 
 TEST_CASE("waiting tasks are told one by one, and cancelled", "[slurm]") {

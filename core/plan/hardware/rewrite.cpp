@@ -193,6 +193,68 @@ Result<std::string> with_links(const std::string& text, const plan::Partition& p
   return join(lines, "\n") + "\n";
 }
 
+namespace {
+
+// The line of a key at this indentation among lines [first, last).
+std::optional<std::size_t> find_key(const Lines& lines, std::string_view key, std::size_t indent,
+                                    std::size_t first, std::size_t last) {
+  for (auto i = first; i < last; ++i)
+    if (indent_of(lines[i]) == indent && lines[i].substr(indent).starts_with(key)) return i;
+  return std::nullopt;
+}
+
+// The block `operation` at this indentation; where there is none, an empty one is added: before the
+// partitions of a cluster, or at the end of a partition.
+Result<YamlBlock> operation_block(Lines& lines, std::optional<YamlBlock> partition,
+                                  const std::string& file) {
+  const std::size_t indent = partition ? partition->indent : 0;
+  const std::size_t first = partition ? partition->first + 1 : 0;
+  const std::size_t last = partition ? partition->last : lines.size();
+  const std::string head = "operation:";
+  if (const auto at = find_key(lines, head, indent, first, last)) {
+    const auto rest = trim(std::string_view(lines[*at]).substr(indent + head.size()));
+    if (!rest.empty() && rest.front() != '#')
+      return Error{fmt::format("{}:{}", printable(file), *at + 1),
+                   "`operation` is written on one line",
+                   "write it as a block, each of its constants on a line below it"};
+    const auto end = end_of(lines, *at, indent);
+    auto inside = indent + 2;
+    for (auto i = *at + 1; i < end; ++i)
+      if (!is_blank(lines[i])) {
+        inside = indent_of(lines[i]);
+        break;
+      }
+    return YamlBlock{*at, end, inside};
+  }
+  auto at = last;
+  if (!partition) at = find_key(lines, "partitions:", 0, 0, last).value_or(last);
+  while (!partition && at > 0 && is_blank(lines[at - 1])) --at;  // with the comment on them
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), std::string(indent, ' ') + head);
+  return YamlBlock{at, at + 1, indent + 2};
+}
+
+}  // namespace
+
+Result<std::string> with_operation(const std::string& text, std::string_view partition,
+                                   const std::vector<NamedConstant>& constants,
+                                   const std::vector<std::string>& without,
+                                   const std::string& file) {
+  auto lines = lines_of(text);
+  std::optional<YamlBlock> within;
+  if (!partition.empty()) {
+    within = find_partition(lines, partition);
+    if (!within) return no_partition(file, partition);
+  }
+  auto block = operation_block(lines, within, file);
+  if (!block) return block.error();
+  for (const auto& key : without) replace(lines, *block, key + ":", {});
+  for (const auto& [name, value, constant] : constants)
+    replace(lines, *block, name + ":",
+            {fmt::format("{:{}}{}: {{ value: {}, origin: {} }}", "", block->indent, name, value,
+                         quoted(constant.origin))});
+  return join(lines, "\n") + "\n";
+}
+
 Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,
                                  const std::string& file) {
   auto lines = lines_of(text);

@@ -33,6 +33,14 @@ Result<std::string> with_calibration(const std::string& text, std::string_view p
 Result<std::string> with_links(const std::string& text, const plan::Partition& partition,
                                const std::string& file);
 
+// The text of a cluster file in which these constants of `operation` (each by its key alone) are
+// replaced or added, and the keys in `without` removed; everything else is unchanged. partition: in
+// its own `operation`; empty: in that of the cluster. `operation` must be written as a block.
+Result<std::string> with_operation(const std::string& text, std::string_view partition,
+                                   const std::vector<NamedConstant>& constants,
+                                   const std::vector<std::string>& without,
+                                   const std::string& file);
+
 // The text of a file of stacks in which the factors of one stack, and the rows behind them, are
 // replaced.
 Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,

@@ -59,6 +59,13 @@ bool read_profile(const fs::path& attempt_folder, record::Measurement& into);
 // profile, start and end, and the versions of torch and device.
 record::Record read_history(const std::vector<fs::path>& attempt_folders);
 
+// What the time since a run's first start was spent on, in seconds: computing of steps that count,
+// of steps that were made again, starting, saving, waiting between attempts, and the sum. The
+// folders are those of the attempts. Empty for a single attempt that lost nothing between its
+// steps, and where no step has a time.
+std::vector<plan::EstimateItem> spent_time(const std::vector<fs::path>& attempt_folders,
+                                           const std::vector<record::Attempt>& attempts);
+
 // The last event "failed" of an attempt, its message printable and cut to about 200 characters;
 // empty if there is no such event. Failures that blame another rank (nccl) count only if there are
 // no others.

@@ -90,6 +90,7 @@ void add_steps(Pairs& out, const Measurement& measured) {
   add(out, "last loss", shown(measured.last_loss));
   add_count(out, "restarts", measured.restarts);
   add_count(out, "repeated steps", measured.repeated_steps);
+  add(out, "goodput", record::goodput_text(measured));
   add_count(out, "skipped steps", measured.skipped_steps);
   add_count(out, "steps with NaN", measured.nan_steps);
   add(out, "odd steps", odd_steps_text(measured));

@@ -312,6 +312,7 @@ show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar,
   if (p.estimate.host_memory > 0)
     say("host", fmt::format("Host memory per node: {} of {}", format_bytes(p.estimate.host_memory),
                             format_bytes(p.run.partition->host_memory.value)));
+  if (measured && !measured->spent.empty()) add(spent_table(p.estimate, *measured));
   if (measured) {
     if (!measured->time_items.empty() || measured->step_seconds)
       add(compared_table("measured_time", "Measured: seconds of one step",

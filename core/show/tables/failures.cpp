@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "core/base/units.h"
 #include "core/show/tables/report.h"
@@ -88,6 +89,32 @@ show::Table lost_table(const Estimate& estimate) {
   columns.add("kind", [](const auto& item) { return item.kind; });
   columns.add("formula", "how", 0, [](const auto& item) -> Cell { return item.formula; });
   return columns.table("lost", "Time with failures");
+}
+
+show::Table spent_table(const Estimate& estimate, const record::Measurement& measured) {
+  const double all = measured.spent.back().amount;
+  // By kind; unknown where the estimate has no such item.
+  const auto estimated = [estimate](const std::string& kind) -> std::optional<double> {
+    if (!(estimate.days_with_failures > 0)) return std::nullopt;
+    if (kind == "computing") return estimate.days_to_train / estimate.days_with_failures;
+    for (const auto& item : estimate.lost)
+      if (item.kind == kind) return item.amount / (estimate.days_with_failures * kDay);
+    return std::nullopt;
+  };
+  show::Columns<plan::EstimateItem> columns(measured.spent);
+  columns.add("seconds", "time", 0, [](const auto& item) -> Cell {
+    return {Value(item.amount), format_seconds(item.amount)};
+  });
+  columns.add("share", "share", 0, [all](const auto& item) -> Cell {
+    return {Value(item.amount / all), percent(item.amount / all)};
+  });
+  columns.add("estimated_share", "estimated", 0, [estimated](const auto& item) -> Cell {
+    const auto share = estimated(item.kind);
+    return share ? Cell(Value(*share), percent(*share)) : Cell();
+  });
+  columns.add("name", "part", 0, [](const auto& item) -> Cell { return item.name; });
+  columns.add("kind", [](const auto& item) { return item.kind; });
+  return columns.table("measured_lost", "Measured: time since the first start");
 }
 
 }  // namespace orch::tables

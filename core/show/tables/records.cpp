@@ -199,6 +199,15 @@ std::string steps_text(const record::Measurement& measured) {
   return join(parts, "; ");
 }
 
+// Beside what the estimate expects of the training.
+std::string goodput_text(const Record& record) {
+  auto out = record::goodput_text(record.measured);
+  const auto expected = estimated(*record::find_quantity("goodput"), record);
+  if (!out.empty() && expected)
+    out += fmt::format("; estimated for the training: {:.1f} %", 100 * expected->value);
+  return out;
+}
+
 // The assumed fields, which have a star in the table.
 std::string assumed_text(const Record& record) {
   std::vector<std::string> names;
@@ -209,12 +218,13 @@ std::string assumed_text(const Record& record) {
 }
 
 void add_notes(const RecordList& records, std::vector<show::Section>& to) {
-  Notes taken, assumed, steps, ends, spikes, nodes, doubts, missing;
+  Notes taken, assumed, steps, spent, ends, spikes, nodes, doubts, missing;
   for (const auto& record : records) {
     const auto id = short_id(record);
     taken.add(how_taken(record), id);
     assumed.add(assumed_text(record), id);
     steps.add(steps_text(record.measured), id);
+    spent.add(goodput_text(record), id);
     if (record.state != record::RunState::finished) ends.add(record.reason, id);
     for (const auto& spike : record.measured.spikes)
       spikes.add(fmt::format("loss {:.4g} to {:.4g} at step {}{}{}", spike.before, spike.peak,
@@ -237,6 +247,7 @@ void add_notes(const RecordList& records, std::vector<show::Section>& to) {
   add("taken", "How the time of a step was taken", taken);
   add("assumed", "Assumed (*)", assumed);
   add("steps", "Steps that were skipped or repeated", steps);
+  add("goodput", "Time that computed steps that count", spent);
   add("ended", "How it ended", ends);
   add("spikes", "Jumps of the loss", spikes);
   add("nodes", "Nodes that differ from the others", nodes);

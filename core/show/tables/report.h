@@ -99,6 +99,9 @@ std::string failures_text(const RankedRuns& result);
 // The time of a training with failures, by cause.
 show::Table lost_table(const plan::Estimate& estimate);
 
+// What the time of a run was spent on, beside the shares of the estimate.
+show::Table spent_table(const plan::Estimate& estimate, const record::Measurement& measured);
+
 // When the fastest run ends, compared with the deadline; empty without a start.
 std::string dates_text(const RankedRuns& result);
 

@@ -181,6 +181,58 @@ TEST_CASE("a partition that is not there is an error", "[hardware][rewrite]") {
   }
 }
 
+const std::vector<NamedConstant> kLearned{{"failures", "2.5e-05", {2.5e-5, "measured: 7 failures"}},
+                                          {"queue_wait", "7200 s", {7200, "measured: 9 \"jobs\""}}};
+
+std::string with_learned(const std::string& text, const std::string& partition) {
+  const auto made =
+      with_operation(text, partition, kLearned, {"node_days_between_failures"}, "toy.yaml");
+  if (!made) FAIL(orch::text(made.error()));
+  return *made;
+}
+
+TEST_CASE("what a site's operation says is replaced, and nothing else", "[hardware][rewrite]") {
+  const auto head = [](const std::string& operation) {
+    return "name: toy\nlaunch: slurm\n" + operation + "\n# All of them:\npartitions:\n";
+  };
+  const auto rest = partition("small") + partition("large");
+  const std::string learned =
+      "  failures: { value: 2.5e-05, origin: \"measured: 7 failures\" }\n"
+      "  queue_wait: { value: 7200 s, origin: \"measured: 9 \\\"jobs\\\"\" }\n";
+  // None before: a new block goes before the partitions and their comment.
+  CHECK(with_learned(head("") + rest, "") == head("operation:\n" + learned) + rest);
+  // Other constants, their order and comments stay; a second time changes nothing.
+  const auto block = [](const std::string& failures, const std::string& wait) {
+    return "operation:  # of the site\n  # from its page\n  pue: { value: 1.2, origin: page }\n" +
+           failures + "  price: { value: 2 EUR,\n    origin: page }\n" + wait;
+  };
+  const auto end = learned.find("  queue_wait");
+  const auto before = head(block("  failures: { value: 1e-5,\n    origin: old }\n", "")) + rest;
+  const auto after = head(block(learned.substr(0, end), learned.substr(end))) + rest;
+  CHECK(with_learned(before, "") == after);
+  CHECK(with_learned(after, "") == after);
+  CHECK(parsed(after).partitions[1].operation.failures.value == 2.5e-5);
+  CHECK(parsed(after).partitions[1].operation.queue_wait.value == 7200);
+  // The other form of the rate would contradict it.
+  const auto days =
+      head("operation:\n  node_days_between_failures: { value: 100, origin: old }\n") + rest;
+  CHECK(with_learned(days, "") == head("operation:\n" + learned) + rest);
+}
+
+TEST_CASE("the operation of one partition is its own", "[hardware][rewrite]") {
+  const auto text = kHead + partition("small") + partition("large");
+  const auto small = parsed(with_learned(text, "small"));
+  CHECK(small.partitions[0].operation.failures.value == 2.5e-5);
+  CHECK(small.partitions[1].operation.failures.origin.starts_with("published"));
+  const auto both = parsed(with_learned(with_learned(text, "small"), "large"));
+  CHECK(both.partitions[1].operation.queue_wait.value == 7200);
+  CHECK_FALSE(with_operation(text, "huge", kLearned, {}, "toy.yaml"));
+  const auto line = "name: toy\noperation: { pue: { value: 1.2, origin: page } }\npartitions:\n";
+  const auto refused = with_operation(line + partition("small"), "", kLearned, {}, "toy.yaml");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().place == "toy.yaml:2");
+}
+
 // A file of stacks: factors and their origin change, the rest stays.
 TEST_CASE("a stack's factors are replaced in its file", "[hardware][rewrite][stack]") {
   const std::string head = "# the software\nsome-2022:\n  doc: some\n  date: \"2022-01\"\n";

@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/run/launch/process_shell.h"
+#include "core/run/launch/slurm/slurm_history.h"
 
 namespace orch::launch {
 namespace {
@@ -98,6 +99,12 @@ Result<std::vector<JobRow>> SlurmClient::accounting(const std::vector<std::strin
 Result<std::vector<JobRow>> SlurmClient::accounting_since(double time) {
   return ask_accounting(
       {"--allocations", fmt::format("--user={}", ::getuid()), "--starttime=" + slurm_moment(time)});
+}
+
+Result<std::string> SlurmClient::history_since(double time) {
+  return ask(shell_, {"sacct", "--parsable2", "--allocations", "--duplicates",
+                      fmt::format("--user={}", ::getuid()), "--starttime=" + slurm_moment(time),
+                      fmt::format("--format={}", kHistoryFields)});
 }
 
 Status SlurmClient::cancel(const std::vector<std::string>& jobs) {

@@ -24,6 +24,8 @@ class SlurmClient {
   // user since a moment, without steps.
   Result<std::vector<JobRow>> accounting(const std::vector<std::string>& jobs);
   Result<std::vector<JobRow>> accounting_since(double time);
+  // The same as text for parse_job_history: each start of each job of this user.
+  Result<std::string> history_since(double time);
   // True if this cluster has no accounting, or there is no sacct: asking again is pointless.
   bool has_no_accounting() const { return no_accounting_; }
 
