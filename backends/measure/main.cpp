@@ -52,7 +52,9 @@ train::WorldOptions world_options() {
 }
 
 Json measure_nodes() {
-  train::World world(world_options());
+  auto options = world_options();
+  options.timeout_seconds = 300;  // the fast pairs wait for a slow one
+  train::World world(options);
   return nodes(world, kSecondsOfNodes);
 }
 

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/plan/hardware/write.h"
 #include "core/plan/lua_fields.h"
+#include "core/plan/run_id.h"
 #include "core/plan/tunable.h"
 #include "core/price/measure/nodes.h"
 #include "core/run/store/run_folder.h"
@@ -33,7 +34,6 @@ struct MeasuredNodes {
   fs::path file;  // nodes.json
   NodesMeasurement measured;
   std::vector<SlowPart> slow;
-  measure::NodeRings rings;
 };
 
 // All of a node's numbers.
@@ -65,13 +65,20 @@ Result<experiment::ExperimentSource> source_of(const DoctorArguments& arguments,
   return out;
 }
 
+// False where fast links join several nodes: all-reduces between those are not over the network.
+bool is_one_network(const plan::Partition& partition) {
+  return partition.domain() <= partition.gpus_per_node;
+}
+
 Result<MeasuredNodes> read_measured(const plan::Run& run, const std::string& runs) {
-  MeasuredNodes out{run, {}, {}, {}, {}};
+  MeasuredNodes out{run, {}, {}, {}};
   const auto folder = fs::path(runs) / run.experiment / run.id;
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return attempts.error();
   if (attempts->empty())
-    return Error{run.id, "has not started", "orch status " + run.experiment + " shows why"};
+    return Error{run.id, "has not started",
+                 fmt::format("orch status {0} shows why; orch retry {0} submits it again",
+                             shell_path(run.experiment))};
   out.file = folder / "attempts" / std::to_string(attempts->back().number) / "nodes.json";
   const auto text = read_file(out.file);
   if (!text)
@@ -80,8 +87,7 @@ Result<MeasuredNodes> read_measured(const plan::Run& run, const std::string& run
   auto measured = measure::parse_nodes(*text, printable(out.file.string()));
   if (!measured) return measured.error();
   out.measured = std::move(*measured);
-  out.slow = measure::slow_parts(out.measured);
-  out.rings = measure::fit_rings(out.measured);
+  out.slow = measure::slow_parts(out.measured, is_one_network(*run.partition));
   return out;
 }
 
@@ -142,23 +148,12 @@ show::Table table_of(const MeasuredNodes& nodes) {
   return out;
 }
 
-// The links as measured, with their origin.
 plan::Partition measured_links(const MeasuredNodes& nodes) {
-  auto out = *nodes.run.partition;
   const auto today =
       format_date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
-  const auto origin = fmt::format("measured: all-reduces of orch doctor on {}, {}",
-                                  plural(nodes.measured.nodes.size(), "node"), today);
-  const auto set = [&](plan::Link& link, const measure::RingFit& ring) {
-    if (ring.bandwidth <= 0) return;
-    link.latency = {std::max(1e-9, ring.latency), origin};
-    const double share = ring.bandwidth / link.bandwidth.value;
-    if (share > 1) link.bandwidth = {ring.bandwidth, origin};
-    link.efficiency = {std::min(1.0, share), origin};
-  };
-  set(out.intra_node, nodes.rings.within);
-  set(out.network, nodes.rings.between);
-  return out;
+  return measure::measured_links(nodes.measured, *nodes.run.partition,
+                                 fmt::format("measured: all-reduces of orch doctor on {}, {}",
+                                             plural(nodes.measured.nodes.size(), "node"), today));
 }
 
 std::vector<ChangedConstant> changed_by(const MeasuredNodes& nodes) {
@@ -213,17 +208,39 @@ show::Answer answer_of(const MeasuredNodes& nodes) {
            std::move(details)}};
 }
 
-Status write_links(App& app, const MeasuredNodes& nodes, Console& console) {
-  const auto& cluster = *nodes.run.cluster;
+// The file of the cluster with the links of this partition.
+Result<std::string> with_links(App& app, const plan::Cluster& cluster,
+                               const plan::Partition& partition) {
   const auto text = read_file(cluster.file);
   if (!text) return text.error();
-  const auto fresh = hardware::with_links(*text, measured_links(nodes), cluster.file);
+  auto fresh = hardware::with_links(*text, partition, cluster.file);
   if (!fresh) return fresh.error();
   if (const auto again = read_again(cluster, *fresh, cluster.file, app.clusters()); !again)
     return again.error();
-  if (auto status = write_file_atomically(cluster.file, *fresh); !status) return status;
+  return fresh;
+}
+
+Status write_links(App& app, const MeasuredNodes& nodes, Console& console) {
+  const auto& cluster = *nodes.run.cluster;
+  const auto text = with_links(app, cluster, measured_links(nodes));
+  if (!text) return text.error();
+  if (auto status = write_file_atomically(cluster.file, *text); !status) return status;
   console.note("written to " + printable(cluster.file) + "\n");
+  if (!is_one_network(*nodes.run.partition))
+    console.note("network was left alone: fast links join several nodes of this partition\n");
   return {};
+}
+
+// Each call is a job of its own, unless the last one still waits or runs: that is followed.
+void take_fresh_folder(plan::Run& run, const std::string& runs) {
+  const auto is_over = [&] {
+    const auto attempts = store::read_attempts(fs::path(runs) / run.experiment / run.id);
+    return attempts && !attempts->empty() && attempts->back().state != "running";
+  };
+  while (is_over()) {
+    ++run.repeat;
+    run.id = plan::run_id(run);
+  }
 }
 
 // Submits the job and follows it to its end.
@@ -250,17 +267,21 @@ Ending nodes_command(App& app, const DoctorArguments& arguments, Console& consol
   run.plan.common.format = "json";  // the answer is ours
   run.plan.source = *source;
   run.plan.options.runs = arguments.runs;
-  run.plan.options.again = true;
   run.oom = true;
   run.yes = arguments.yes;
   auto planned = plan_where(app, *source, run.plan.options, "");
   if (auto* ended = std::get_if<Ending>(&planned)) return std::move(*ended);
-  const auto& experiment = std::get<PlannedExperiment>(planned);
+  auto& experiment = std::get<PlannedExperiment>(planned);
   if (experiment.runs.size() != 1)
     return {Error{"orch doctor --nodes", "the changes make several runs", "give --set one value"},
             Exit::usage};
+  auto& job = experiment.runs.front().run;
+  if (arguments.write)  // what cannot be written is said before the queue
+    if (const auto text = with_links(app, *job.cluster, *job.partition); !text)
+      return {text.error(), Exit::usage};
+  take_fresh_folder(job, arguments.runs);
   if (auto ended = run_job(app, experiment, run, console); !ended.ok()) return ended;
-  const auto measured = read_measured(experiment.runs.front().run, arguments.runs);
+  const auto measured = read_measured(job, arguments.runs);
   if (!measured) return {measured.error(), Exit::runs_failed};
   arguments.common.give(answer_of(*measured), console);
   if (arguments.write)

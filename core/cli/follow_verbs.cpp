@@ -89,7 +89,7 @@ void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
 void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
   add_runs(verb, to.runs);
   auto* nodes =
-      add_count(verb, "--nodes", to.nodes, "Number of nodes to measure by a short job", 1, 4096);
+      add_count(verb, "--nodes", to.nodes, "Number of nodes to measure by a short job", 1, 64);
   verb.add_option("--on", to.on, "With --nodes: where")
       ->type_name("CLUSTER/PARTITION")
       ->needs(nodes);

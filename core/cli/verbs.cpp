@@ -288,7 +288,7 @@ Examples:
 
 --failures counts failures of the machine in GPU-hours, and writes `failures`, `failure_count` and
 `queue_wait` of the cluster's `operation` (docs/goodput.md). --from takes run folders and what this prints:
-  sacct -P -X -D -a --starttime 2026-01-01 \
+  SLURM_TIME_FORMAT=%s sacct -P -X -D -a --starttime 2026-01-01 \
     --format=JobID,JobIDRaw,Partition,State,Submit,Eligible,Start,End,NNodes,AllocTRES > sacct.txt
 What is learned again replaces what was learned before: give all sources at once.
 --this-machine takes about 10 s: matrix products, memory passes and all-reduces, with one process per
@@ -337,15 +337,16 @@ Supported: GPT-2, BLOOM, Llama, Mistral, Qwen2 and Qwen3, in one file or several
 f64.)",
            declare_import, app::import_command),
       verb("doctor", kProgram, "Show what this machine has, and how to get what is missing", R"(
---nodes N submits a job of one or two minutes that measures matrix products and memory of each GPU, and
-all-reduces within each node and between each pair of nodes, and names what is slower than its like: a
-GPU below 90 % of the median, a link below 75 %. It exits with 4 if there is such a node. The job is a run
-of the experiment doctor-CLUSTER-PARTITION; the program orch-measure must be where the nodes see it.
+--nodes N (up to 64) submits a job of a few minutes that measures matrix products and memory of each GPU,
+and all-reduces within each node and between each pair of nodes, and names what is slower than its like:
+a GPU below 90 % of the median, a link below 75 %. It exits with 4 if there is such a node, or if the job
+failed. The job is a run of the experiment doctor-CLUSTER-PARTITION; the program orch-measure must be
+where the nodes see it.
 
 Examples:
   orch doctor
   orch doctor --nodes 8 --on jean-zay/a100-80g --set 'hardware.account="abc@a100"'
-  orch doctor --nodes 2 --on dgx-h100 --write -y
+  orch doctor --nodes 8 --on ours/h100-80g --write -y
   orch doctor --format json)",
            declare_doctor, app::doctor_command),
       verb("completion", kProgram, "Write the completion script of a shell", R"(

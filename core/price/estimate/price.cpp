@@ -36,8 +36,10 @@ double gained(const orch_op& op) {
   return cubes <= 1 ? 0 : 1 - 1 / std::sqrt(cubes * std::sqrt(cubes));
 }
 
+}  // namespace
+
 // pow() is slow, and the numbers of rings are few: so results are cached.
-double raised(double sharing) {
+double raised_by_rings(double sharing) {
   static const auto kKnown = [] {
     std::array<double, 17> all{};
     for (std::size_t n = 1; n < all.size(); ++n)
@@ -48,8 +50,6 @@ double raised(double sharing) {
   const bool known = n < kKnown.size() && static_cast<double>(n) == sharing;
   return known ? kKnown[n] : std::pow(sharing, kTogether);
 }
-
-}  // namespace
 
 double wire_factor(std::uint32_t collective, std::int64_t group_size) {
   if (group_size <= 1) return 0;
@@ -147,7 +147,7 @@ Price::Ring Price::ring(const orch_op& op) const {
   // Every GPU of a node is in some group of this kind; the more ranks of a group are inside the
   // node, the fewer rings share its network.
   const double sharing = static_cast<double>(per_domain) / static_cast<double>(inside);
-  const double together = network.efficiency.value * raised(sharing);
+  const double together = network.efficiency.value * raised_by_rings(sharing);
   const double outside = cards * std::min(1.0, together) / sharing;
   return {true, inside > 1 ? std::min(outside, local_bandwidth) : outside, sharing,
           network.latency.value, static_cast<double>(inside)};

@@ -55,6 +55,9 @@ class Price {
   double crowd_;      // where ranks share cores: slowdown relative to the measurement
 };
 
+// The factor by which so many rings together use more of a node's network than one.
+double raised_by_rings(double sharing);
+
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.
 double wire_factor(std::uint32_t collective, std::int64_t group_size);
 

@@ -10,6 +10,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/median.h"
 #include "core/base/text.h"
+#include "core/price/estimate/price.h"
 
 namespace orch::measure {
 namespace {
@@ -82,13 +83,37 @@ UsualRate usual_of(const std::vector<double>& rates, double limit) {
   return {middle, std::min(limit, 1 - kStandsOut * median(std::move(deviations)))};
 }
 
+// A node that computes slowly as a whole. Its ranks' own differences say what stands out, so that
+// two nodes can be compared.
+void find_slow_hosts(const NodesMeasurement& measured, const char* what, double RankRates::*rate,
+                     std::vector<SlowPart>& out) {
+  std::vector<UsualRate> nodes;
+  double best = 0, limit = kSlowRank;
+  for (std::size_t node = 0; node < measured.nodes.size(); ++node) {
+    std::vector<double> own;
+    for (const auto& rank : measured.ranks)
+      if (rank.node == node) own.push_back(rank.*rate);
+    nodes.push_back(own.empty() ? UsualRate{} : usual_of(own, kSlowRank));
+    best = std::max(best, nodes.back().rate);
+    if (!own.empty()) limit = std::min(limit, nodes.back().limit);
+  }
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    if (const double share = nodes[node].rate / best; share > 0 && share < limit)
+      out.push_back({node, "all its ranks", what, share});
+}
+
 void find_slow_ranks(const NodesMeasurement& measured, const char* what, double RankRates::*rate,
                      std::vector<SlowPart>& out) {
+  const auto begin = out.size();
+  find_slow_hosts(measured, what, rate, out);
+  const std::vector<SlowPart> hosts(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end());
   const auto usual =
       usual_of(values_of(measured.ranks, [&](const auto& r) { return r.*rate; }), kSlowRank);
-  for (const auto& rank : measured.ranks)
-    if (const double share = rank.*rate / usual.rate; share < usual.limit)
+  for (const auto& rank : measured.ranks) {
+    const double share = rank.*rate / usual.rate;
+    if (share < usual.limit && std::ranges::find(hosts, rank.node, &SlowPart::node) == hosts.end())
       out.push_back({rank.node, fmt::format("rank {}", rank.rank), what, share});
+  }
 }
 
 void find_slow_nodes(const NodesMeasurement& measured, std::vector<SlowPart>& out) {
@@ -149,12 +174,12 @@ double link_bandwidth(const NodesMeasurement& measured, const NodeLink& link) {
   return groups * 2 * (n - 1) / n * measured.bytes.back() / link.seconds.back();
 }
 
-std::vector<SlowPart> slow_parts(const NodesMeasurement& measured) {
+std::vector<SlowPart> slow_parts(const NodesMeasurement& measured, bool one_network) {
   std::vector<SlowPart> out;
   find_slow_ranks(measured, "products", &RankRates::product_flops, out);
   find_slow_ranks(measured, "memory", &RankRates::memory_bandwidth, out);
   find_slow_nodes(measured, out);
-  find_slow_pairs(measured, out);
+  if (one_network) find_slow_pairs(measured, out);
   return out;
 }
 
@@ -168,6 +193,24 @@ NodeRings fit_rings(const NodesMeasurement& measured) {
     out.between.bandwidth *= static_cast<double>(measured.between.front().ranks);
   }
   return out;
+}
+
+// All groups of a pair share its network: the efficiency in a file is that of one ring alone.
+plan::Partition measured_links(const NodesMeasurement& measured, plan::Partition base,
+                               const std::string& origin) {
+  const auto rings = fit_rings(measured);
+  const auto set = [&](plan::Link& link, const RingFit& ring, double together) {
+    if (!(ring.bandwidth > 0) || !std::isfinite(ring.bandwidth)) return;
+    if (ring.latency > 0) link.latency = {ring.latency, origin};
+    const double share = ring.bandwidth / link.bandwidth.value / together;
+    if (share > 1) link.bandwidth = {ring.bandwidth / together, origin};
+    link.efficiency = {std::min(1.0, share), origin};
+  };
+  set(base.intra_node, rings.within, 1);
+  if (base.domain() > base.gpus_per_node || measured.between.empty()) return base;
+  const auto groups = static_cast<double>(measured.between.front().ranks);
+  set(base.network, rings.between, estimate::raised_by_rings(groups));
+  return base;
 }
 
 }  // namespace orch::measure

@@ -45,7 +45,8 @@ struct SlowPart {
   std::string what;   // "products", "memory", "all-reduce"
   double share = 0;   // of the median
 };
-std::vector<SlowPart> slow_parts(const NodesMeasurement& measured);
+// one_network: false if fast links join some of the nodes, so that pairs cannot be compared.
+std::vector<SlowPart> slow_parts(const NodesMeasurement& measured, bool one_network = true);
 
 // Latency and bandwidth by the median of all nodes, or pairs; 0: not measured. Between nodes the
 // bandwidth is of a node.
@@ -53,5 +54,10 @@ struct NodeRings {
   RingFit within, between;
 };
 NodeRings fit_rings(const NodesMeasurement& measured);
+
+// The partition with its links as measured, so that its prices are the measured seconds. Links that
+// were not measured stay, and so does the network where fast links join several nodes.
+plan::Partition measured_links(const NodesMeasurement& measured, plan::Partition base,
+                               const std::string& origin);
 
 }  // namespace orch::measure

@@ -1,5 +1,6 @@
 #include "core/price/measure/nodes.h"
 
+#include "core/price/estimate/price.h"
 #include "tests/test.h"
 
 namespace orch::measure {
@@ -42,6 +43,13 @@ TEST_CASE("a slow rank is named with its share of the median", "[machine]") {
   CHECK(found(measured) == Names{"n3 rank 5 products 50", "n4 rank 6 memory 80"});
 }
 
+TEST_CASE("of two nodes the slow one is named, but not whose fault a slow link is", "[machine]") {
+  auto two = four_nodes();
+  two.nodes.resize(2), two.ranks.resize(4), two.within.resize(2), two.between.resize(1);
+  two.ranks[2].product_flops = two.ranks[3].product_flops = 5e13;
+  CHECK(found(two) == Names{"n2 all its ranks products 50"});
+}
+
 TEST_CASE("where all ranks differ, none stands out", "[machine]") {
   auto measured = four_nodes();  // the median is 0.9, half of all are 0.3 off it or more
   for (std::size_t i = 0; i < 8; ++i) measured.ranks[i].product_flops *= 0.2 + 0.2 * double(i);
@@ -74,6 +82,33 @@ TEST_CASE("latency and bandwidth of rings are those that were put in", "[machine
   CHECK_THAT(rings.between.bandwidth, WithinRel(2 * 0.5e9, 1e-6));  // two groups of a node
   CHECK_THAT(link_bandwidth(four_nodes(), four_nodes().between[0]),
              WithinRel(2 * 1e7 / 20040e-6, 1e-9));
+}
+
+// What is written must price the measured all-reduces as they were measured: both groups of a pair
+// at once.
+TEST_CASE("measured links have the price that was measured", "[machine]") {
+  plan::Partition base;
+  base.gpus_per_node = 2, base.nodes = 4;
+  base.intra_node = {{4e9, ""}, {1e-6, ""}, {0.9, ""}};
+  base.network = {{10e9, ""}, {1e-6, ""}, {0.9, ""}};
+  const auto links = measured_links(four_nodes(), base, "measured: here");
+  orch_op op{};
+  op.kind = ORCH_COLLECTIVE, op.collective = ORCH_ALL_REDUCE, op.group_size = 2;
+  const auto seconds = [&](double bytes, std::int64_t stride) {
+    op.bytes = bytes, op.group_stride = stride;
+    return estimate::Price(links, 8, "bf16").seconds(op);
+  };
+  for (const auto& [bytes, between] : {std::pair{1e6, 2040e-6}, {1e7, 20040e-6}}) {
+    CHECK_THAT(seconds(bytes, 2), WithinRel(between, 1e-6));
+    CHECK_THAT(seconds(bytes, 1), WithinRel(between / 2, 1e-6));
+  }
+  CHECK(links.network.efficiency.origin == "measured: here");
+  // Where fast links join the nodes, what was measured between them is not the network.
+  base.gpus_per_domain = 8;
+  CHECK(measured_links(four_nodes(), base, "measured: here").network.efficiency.value == 0.9);
+  auto racks = four_nodes();
+  racks.between[0].seconds.back() *= 9;
+  CHECK(slow_parts(racks, false).empty());
 }
 
 const std::string kOneNode = R"({"version": 1, "torch": "1.13", "device": "cpu", "name": "",
