@@ -96,7 +96,9 @@ Result<std::vector<PastAttempt>> attempts_of(const fs::path& folder, RunLogs& lo
     past.again = ended && !last && !attempt.job.empty() && attempt.job == (*attempts)[i + 1].job;
     past.wait = submitted.take_wait(attempt);
     const auto& hang = live->cancelled_hang;
-    if (hang && hang->submission == attempt.submission && attempt.state != "finished")
+    // A job that was requeued has several attempts of one submission: the last one hung.
+    const bool final = last || (*attempts)[i + 1].submission != attempt.submission;
+    if (hang && final && hang->submission == attempt.submission && attempt.state != "finished")
       past.failure = Failure::hang;
     else if (last && live->record.state == record::RunState::failed)
       past.failure = live->record.failure;
@@ -151,8 +153,6 @@ class FailureCount {
       : history_(history), cluster_(cluster), partition_(partition) {
     sacct_.kind = "sacct";
     ours_.kind = "attempts";
-    for (const auto& job : history.jobs)
-      if (job.hours() > 0) started_.emplace(job.raw.empty() ? job.job : job.raw, &job);
     const auto* own = cluster.find(partition);
     out_.wait_gpus = own ? own->gpus_per_node : cluster.partitions.front().gpus_per_node;
   }
@@ -188,8 +188,13 @@ class FailureCount {
 
   void add(const PastJob& job) {
     if (job.start <= 0) return uncounted_.add("jobs that did not start", "they held no GPU");
+    constexpr double kRunaway = 60 * 24;  // hours; no limit of a job is so long
+    if (!job.ended && job.hours() > kRunaway)
+      return uncounted_.add("jobs that run for more than 60 days",
+                            "sacctmgr show runawayjobs lists those whose end was lost");
     const auto gpus = gpus_of(job);
     if (!gpus) return;
+    if (job.hours() > 0) started_.emplace(job.raw.empty() ? job.job : job.raw, &job);
     extend(sacct_, job.start, job.end);
     sacct_.gpu_hours += job.hours() * static_cast<double>(*gpus);
     if (*gpus >= out_.wait_gpus && job.waiting > 0 && job.start >= job.waiting && job.hours() > 0)

@@ -291,6 +291,39 @@ TEST_CASE("our own attempts know their waits, and the hang that orch ended", "[a
         std::string::npos);
 }
 
+TEST_CASE("of the attempts of a requeued job the last one hung", "[app][failures]") {
+  const FailuresBench bench;
+  const auto run = bench.planned();
+  record::Submission submission;
+  submission.executor = "slurm";
+  submission.runs = {run.filename().string()};
+  submission.sums = {{std::string(64, '0'), ""}};
+  submission.time = kNewYear;
+  REQUIRE(store::write_submission(bench.root() / "runs/one", submission, ""));
+  for (int i = 1; i <= 3; ++i)
+    bench.attempt(run, i, 70, i == 3 ? "cancelled" : "stopped", 10 * i, 10 * i + 1, "",
+                  submission.id);
+  auto live = store::read_live_run(bench.root() / run);
+  REQUIRE(live);
+  live->cancelled_hang = {submission.id, "no step for an hour", 7};
+  bench.file(run / "state.json", store::state_json(*live));
+  const auto answer = bench(bench.learn({(bench.root() / run).string()}, "dgx-a100")).json();
+  CHECK(answer["sources"][0]["kinds"] == "hang 1");
+}
+
+TEST_CASE("a job whose end was lost years ago is left out", "[app][failures]") {
+  const FailuresBench bench;
+  const auto text =
+      bench.file("sacct.txt",
+                 "JobID|State|Submit|Start|End|AllocTRES\n"
+                 "1|RUNNING|2020-01-01T00:00:00|2020-01-01T00:00:00|Unknown|gres/gpu=256\n"
+                 "2|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|"
+                 "2026-01-02T00:00:00|gres/gpu=8\n");
+  const auto answer = bench(bench.learn({text.string()}, "dgx-a100")).json();
+  CHECK(answer["sources"][0]["gpu_hours"] == 8 * 24);
+  CHECK(row(answer["not_counted"], "what", "jobs that run for more than 60 days")["count"] == 1);
+}
+
 TEST_CASE("what cannot be learned is refused, and nothing is written", "[app][failures]") {
   const FailuresBench bench;
   const auto cluster = bench.mine("operation:\n  failures: { value: 0, origin: hope }\n");

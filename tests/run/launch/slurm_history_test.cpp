@@ -61,6 +61,14 @@ TEST_CASE("sacct's history: each start of each job", "[launch][slurm][history]")
   CHECK(history.jobs[5].waiting == 100);
 }
 
+TEST_CASE("a job that runs counts up to the last moment that is past", "[launch][slurm][history]") {
+  const auto history = parsed(kHeader +
+                              "1|1|gpu|RUNNING|100|100|200|Unknown|1|gres/gpu=8\n"
+                              "2|2|gpu|COMPLETED|100|100|300|3800|1|gres/gpu=8\n"
+                              "3|3|gpu|PENDING|5000|9000000|Unknown|Unknown|1|\n");
+  CHECK(history.jobs.front().end == 5000);
+}
+
 TEST_CASE("what two texts know of one job counts once", "[launch][slurm][history]") {
   auto may = parsed(kHeader +
                     "7|7|gpu|RUNNING|100|100|1000|Unknown|1|gres/gpu=8\n"
@@ -102,7 +110,7 @@ TEST_CASE("numbers that no machine has count as unknown", "[launch][slurm][histo
 TEST_CASE("a missing column is named, with the command that has it", "[launch][slurm][history]") {
   const auto said = complaint("JobID|State|Start\n1|COMPLETED|5\n");
   CHECK(said.find("sacct.txt: no column End, Eligible (or Submit) and AllocTRES (or NNodes)") == 0);
-  CHECK(said.find("sacct -P -X -D -a --starttime") != std::string::npos);
+  CHECK(said.find("SLURM_TIME_FORMAT=%s sacct -P -X -D -a --starttime") != std::string::npos);
   CHECK(complaint("id,gpus\n1,2\n").find("not the header of sacct -P") != std::string::npos);
   CHECK(complaint("").find("not the header of sacct -P") != std::string::npos);
 }

@@ -125,7 +125,8 @@ std::size_t drop_repeated(std::vector<PastJob>& jobs) {
 }  // namespace
 
 std::string history_command() {
-  return fmt::format("sacct -P -X -D -a --starttime 2026-01-01 --format={}", kHistoryFields);
+  return fmt::format("SLURM_TIME_FORMAT=%s sacct -P -X -D -a --starttime 2026-01-01 --format={}",
+                     kHistoryFields);
 }
 
 bool JobHistory::tells_gpus() const {
@@ -162,7 +163,8 @@ Result<JobHistory> parse_job_history(std::string_view text, const std::string& f
       continue;
     }
     auto job = job_of(line);
-    last = std::max({last, job.waiting, job.start, job.end});
+    // A job may be eligible in the future only; all else is past.
+    last = std::max({last, line.moment(h_submit), job.start, job.end});
     out.jobs.push_back(std::move(job));
   }
   for (auto& job : out.jobs)
