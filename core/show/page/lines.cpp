@@ -124,17 +124,23 @@ bool differ_in(const std::vector<const Record*>& records, const char* field) {
   });
 }
 
-// What tells each of these records from the others: the known settings in which they differ. False
-// if some are still the same.
-bool tell_apart(const std::vector<const Record*>& records, const std::vector<std::string>& names,
-                std::map<const Record*, std::string>& differences) {
+using RecordTexts = std::map<const Record*, std::string>;
+
+// What tells each of these records from the others: the named settings in which they differ.
+RecordTexts differences_of(const std::vector<const Record*>& records,
+                           const std::vector<std::string>& names) {
   auto settings = differing_settings(records, names);
   for (const auto* own : {"global_batch", "partition"})  // not in settings: they have columns
     if (differ_in(records, own)) settings.insert(settings.begin(), own);
-  std::set<std::string> texts;
-  for (const auto* record : records)
-    texts.insert(differences[record] = variant_of(*record, settings));
-  return texts.size() == records.size();
+  RecordTexts out;
+  for (const auto* record : records) out[record] = variant_of(*record, settings);
+  return out;
+}
+
+std::map<std::string, std::vector<const Record*>> by_text(const RecordTexts& texts) {
+  std::map<std::string, std::vector<const Record*>> out;
+  for (const auto& [record, text] : texts) out[text].push_back(record);
+  return out;
 }
 
 // Names each line by its layout. Lines with the same layout also get the settings in which they
@@ -145,16 +151,19 @@ void name_lines(std::vector<PageLine>& lines) {
   std::map<std::pair<std::string, std::string>, std::vector<const Record*>> alike;
   for (const auto& line : lines)
     alike[{line.series, run_name(*line.record).layout}].push_back(line.record);
-  std::map<const Record*, std::string> differences;
+  RecordTexts differences;
   for (const auto& [name, records] : alike) {
-    if (!tell_apart(records, record::field_names(), differences))
-      tell_apart(records, record::field_names(records), differences);
-    std::map<std::string, std::size_t> counts;
-    for (const auto* record : records) ++counts[differences[record]];
-    for (const auto* record : records)
-      if (auto& text = differences[record];
-          records.size() > 1 && (counts[text] > 1 || text.size() > kLongestDifference))
-        text = run_name(*record).hash;
+    auto texts = differences_of(records, record::field_names());
+    for (const auto& [text, same] : by_text(texts))
+      if (same.size() > 1)
+        for (const auto& [record, more] : differences_of(same, record::field_names(same)))
+          if (!more.empty()) texts[record] = text.empty() ? more : text + ", " + more;
+    for (const auto& [text, same] : by_text(texts))
+      for (const auto* record : same)
+        differences[record] =
+            records.size() > 1 && (same.size() > 1 || text.size() > kLongestDifference)
+                ? run_name(*record).hash
+                : text;
   }
   for (auto& line : lines) {
     const auto& difference = differences[line.record];

@@ -312,6 +312,12 @@ TEST_CASE(
   sharded.records[1].set("sharding", std::string("hybrid"));
   CHECK_THAT(html(sharded), ContainsSubstring(">dp8 mb4 sharding=full</th>") &&
                                 ContainsSubstring(">dp8 mb4 sharding=hybrid</th>"));
+  // Those that the known settings tell apart keep their short names beside two that they do not.
+  auto third = described("gpt-ddp-8gpu-dp8-mb4-10000003", {"ddp", 8, 1, 1, 4, 512, 0});
+  third.set("prefetch", std::int64_t{2});
+  sharded.records.push_back(third);
+  CHECK_THAT(html(sharded), ContainsSubstring(">dp8 mb4 global_batch=512</th>") &&
+                                ContainsSubstring(">dp8 mb4 global_batch=64, sharding=full</th>"));
   // The hash alone says that they differ: they are no repeats, unless an id says so.
   CHECK(text.find("<tr data-alike") == std::string::npos);
   page.records[1].id = "gpt-ddp-8gpu-dp8-mb4-r2-10000128";
