@@ -19,7 +19,8 @@ struct PageLine {
   std::string out;                   // why its speed does not count; empty if it does
   double gpus = 0;                   // 0: unknown
   std::size_t strong = 0, weak = 0;  // numbers of its scaling families; 0: none
-  std::size_t alike = 0;             // number of its group of repeats; 0: none
+  std::size_t alike = 0;             // number of its group of repeats, or of ties; 0: none
+  bool tied = false;  // a group of ties: estimates that cannot be told from the best one's
 };
 
 // One cell of the table. Without HTML and value it is empty: nothing is known.

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "core/plan/tie.h"
 #include "core/record/record.h"
 #include "core/show/page/columns.h"
 #include "core/show/page/text.h"
@@ -97,6 +98,42 @@ void find_repeats(std::vector<PageLine>& lines) {
     if (members.size() < 2 || numbers[key].size() < members.size()) continue;
     ++number;
     for (auto* line : members) line->alike = number;
+  }
+}
+
+// The estimated time of a line, with the errors that it shares. Machines are known by their name.
+plan::Timing timing_of(const Record& record, std::set<std::string>& machines) {
+  auto out = plan::timing_of(*record.estimated, nullptr);
+  out.days = record.estimated->days_per_100b_tokens;
+  out.machine =
+      &*machines.insert(record.field_text("cluster") + '/' + record.field_text("partition")).first;
+  return out;
+}
+
+// Numbers the groups of ties: of each series on equal GPUs, the estimated runs whose time cannot be
+// told from the best one's. Measured runs, repeats and few ties stay rows of their own.
+void find_ties(std::vector<PageLine>& lines) {
+  constexpr std::size_t kFewest = 4;
+  std::map<std::string, std::vector<PageLine*>> series;
+  std::size_t number = 0;
+  for (auto& line : lines) {
+    number = std::max(number, line.alike);
+    const bool guessed = line.numbers.days.estimated && !line.numbers.days.measured;
+    if (guessed && line.out.empty() && line.alike == 0)
+      series[line.series + '\n' + line.record->field_text("gpus") + '\n' +
+             line.record->field_text("seq")]
+          .push_back(&line);
+  }
+  std::set<std::string> machines;
+  for (const auto& [name, members] : series) {
+    const auto days = [](const PageLine* line) { return line->numbers.days.estimated->value; };
+    const auto best = timing_of(*(*std::ranges::min_element(members, {}, days))->record, machines);
+    std::vector<PageLine*> tied;
+    for (auto* line : members)
+      if (plan::may_be_equal(best, timing_of(*line->record, machines))) tied.push_back(line);
+    if (tied.size() < kFewest) continue;
+    ++number;
+    for (auto* line : tied) line->alike = number, line->tied = true;
   }
 }
 
@@ -192,6 +229,7 @@ std::vector<PageLine> lines_of(const std::vector<Record>& records) {
   find_families(out);
   find_repeats(out);
   name_series(out);
+  find_ties(out);
   name_lines(out);
   return out;
 }

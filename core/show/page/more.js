@@ -42,5 +42,4 @@ function addOpener(item) {
     'aria-label': `Compare ${item.name}`});
   box.addEventListener('change', () => item.difference.choose(item, box));
   head.prepend(item.opener, box);
-  if (item.repeats) addFolder(item);
 }

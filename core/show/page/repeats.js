@@ -1,15 +1,28 @@
-// Repeats of a run are folded into the row of the best one, which expands to the others.
+// Repeats of a run are folded into the row of the best one, which expands to the others. So are runs
+// whose estimates cannot be told from the best one's, while the table is in the order of days.
 
-// Removes the repeats from the items of a table and attaches them to their leader.
-function foldRepeats(items) {
-  const leaders = new Map(items.filter(({row}) => 'lead' in row.dataset)
+const isTied = ({row}) => 'tied' in row.dataset;
+
+// The items without those that are folded, which are attached to their leader.
+function foldRepeats(items, withTies) {
+  const folds = (item) => withTies || !isTied(item);
+  for (const item of items) release(item);
+  const leaders = new Map(items.filter((item) => 'lead' in item.row.dataset && folds(item))
     .map((item) => [item.row.dataset.alike, item]));
   return items.filter((item) => {
     const leader = leaders.get(item.row.dataset.alike);
     if (!leader || leader === item) return true;
+    item.row.classList.add('repeat');
     (leader.repeats = leader.repeats || []).push(item);
     return false;
   });
+}
+
+function release(item) {
+  if (item.folder) item.folder.remove();
+  item.row.classList.remove('repeat');
+  item.repeats = item.folder = undefined;
+  item.unfolded = false;
 }
 
 const membersOf = (item) => [item, ...(item.repeats || [])];
@@ -17,6 +30,7 @@ const membersOf = (item) => [item, ...(item.repeats || [])];
 // The visible rows of an item, from top to bottom.
 function rowsOf(item) {
   addOpener(item);
+  if (item.repeats && !item.folder) addFolder(item);
   const own = item.open ? [item.row, item.more] : [item.row];
   return item.unfolded ? [...own, ...item.repeats.flatMap(rowsOf)] : own;
 }
@@ -33,9 +47,11 @@ function unfold(item) {
 }
 
 function addFolder(item) {
+  const others = item.repeats.length;
   item.folder = element('button', {type: 'button', class: 'folder',
-    'aria-expanded': String(Boolean(item.unfolded))}, `${item.repeats.length + 1} alike`);
+    'aria-expanded': String(Boolean(item.unfolded)),
+    title: isTied(item) ? 'their estimates cannot be told from this one' : 'repeats of this run'},
+  isTied(item) ? `${others} as fast` : `${others + 1} alike`);
   item.folder.addEventListener('click', () => unfold(item));
   item.row.cells[0].append(item.folder);
-  for (const {row} of item.repeats) row.classList.add('repeat');
 }

@@ -175,7 +175,8 @@ std::string table(const std::vector<PageLine>& lines, const std::vector<Chapters
   const auto leaders = leaders_of(lines);
   for (std::size_t r = 0; r < lines.size(); ++r) {
     out += lines[r].alike == 0 ? "<tr>"
-                               : fmt::format("<tr data-alike=\"{}\"{}>", lines[r].alike,
+                               : fmt::format("<tr data-alike=\"{}\"{}{}>", lines[r].alike,
+                                             lines[r].tied ? " data-tied" : "",
                                              leaders.contains(&lines[r]) ? " data-lead" : "");
     for (const auto& filled : columns) cell(out, *lines[r].record, filled, filled.cells[r]);
     out += "</tr>\n";

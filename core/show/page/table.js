@@ -34,7 +34,7 @@ class Table {
     this.difference = new Difference(document.getElementById('shown'));
     this.items = [...this.body.rows].map((row, i) => ({row, i, shown: true,
       difference: this.difference}));
-    this.rows = foldRepeats(this.items);
+    this.setTies(true);
     this.addHeads();
     this.addControls(document.getElementById('controls'));
     this.box.addEventListener('scroll', () => this.follow(), {passive: true});
@@ -42,6 +42,14 @@ class Table {
     new ResizeObserver(() => this.box.style.setProperty('--box', `${section.clientWidth - 2}px`))
       .observe(section);
     this.display();
+  }
+
+  // Ties are folded where days are the order; by other columns each run has its place.
+  setTies(folded) {
+    if (folded === this.tied) return false;
+    this.tied = folded;
+    this.rows = foldRepeats(this.items, folded);
+    return true;
   }
 
   addHeads() {
@@ -60,9 +68,11 @@ class Table {
     for (const other of this.heads) other.setAttribute('aria-sort', 'none');
     head.setAttribute('aria-sort', direction > 0 ? 'ascending' : 'descending');
     const isNumber = head.classList.contains('number');
+    const refolded = this.setTies(/^(estimated_)?days$/.test(head.dataset.name));
     for (const item of this.rows) item.value = valueOf(item.row, column, isNumber);
     this.rows.sort((a, b) => compare(a.value, b.value, direction) || a.i - b.i);
-    this.display();
+    if (refolded) this.filter();
+    else this.display();
   }
 
   addControls(place) {

@@ -322,6 +322,24 @@ inline Page repeats() {
   return page;
 }
 
+// Six estimates of one strategy, of which five cannot be told apart, and a measured one.
+inline Page ties() {
+  Page page;
+  page.title = "ties";
+  const auto add = [&](double step, bool measured) {
+    const auto pipeline = std::int64_t{1} << page.records.size() % 4;
+    auto run = described("tie-" + std::to_string(page.records.size()),
+                         {"megatron", 64, 8, pipeline, 1, 512, step});
+    estimate(run, step, 60 - step / 10);
+    run.estimated->days_to_train = run.estimated->days_per_100b_tokens;
+    if (measured) measure(run, step, 50);
+    page.records.push_back(run);
+  };
+  for (const double step : {100.0, 101.0, 300.0, 102.0, 103.0, 104.0}) add(step, false);
+  add(102.5, true);
+  return page;
+}
+
 inline Page published() {
   Page page;
   page.title = "a published table";

@@ -23,7 +23,7 @@ bool has_section(const std::string& html, const std::string& id) {
 // The row of a run in the table.
 std::string row_of(const std::string& html, const std::string& id) {
   const auto table = std::min(html.find("<table id=\"table\""), html.size());
-  const auto at = html.find("<tr><th scope=\"row\">" + id + "<", table);
+  const auto at = html.find("<th scope=\"row\">" + id + "<", table);
   REQUIRE(at != std::string::npos);
   return html.substr(at, html.find("</tr>", at) - at);
 }
@@ -406,7 +406,7 @@ TEST_CASE("of too many runs the page has those that ran and the best of each", "
                        ContainsSubstring("--format csv</code> lists all"));
   const auto table = text.substr(text.find("<table id=\"table\""));
   const auto rows = table.substr(0, table.find("</table>"));
-  CHECK(count(rows, "<tr><th scope=\"row\">") == kMostRuns);
+  CHECK(count(rows, "<th scope=\"row\">") == kMostRuns);
   for (const auto* id : {"fast0", "fast1996", "slow", "slowest", "ran"}) row_of(rows, id);
   for (const auto* id : {"fast1997", "fast1998"})
     CHECK(rows.find(">" + std::string(id) + "<") == std::string::npos);

@@ -55,12 +55,19 @@ json facts(const Page& page) {
 TEST_CASE("pages of the fixtures", "[.pages]") {
   const char* folder = std::getenv("ORCH_PAGES");
   REQUIRE(folder);
-  const std::map<std::string, Page> pages{{"full", full()},           {"many", many(2000)},
-                                          {"hostile", hostile()},     {"empty", {}},
-                                          {"plans", plans()},         {"logs", logs()},
-                                          {"published", published()}, {"sweep", sweep()},
-                                          {"same", same_size()},      {"families", families()},
-                                          {"ended", ended()},         {"repeats", repeats()}};
+  const std::map<std::string, Page> pages{{"full", full()},
+                                          {"many", many(2000)},
+                                          {"hostile", hostile()},
+                                          {"empty", {}},
+                                          {"plans", plans()},
+                                          {"logs", logs()},
+                                          {"published", published()},
+                                          {"sweep", sweep()},
+                                          {"same", same_size()},
+                                          {"families", families()},
+                                          {"ended", ended()},
+                                          {"repeats", repeats()},
+                                          {"ties", ties()}};
   std::filesystem::create_directories(folder);
   for (const auto& [name, page] : pages) {
     const auto base = std::string(folder) + "/" + name;
