@@ -69,7 +69,7 @@ def page_rows(text):
     table = text[text.index('id="table"'):]
     heads = re.findall(r'data-name="(\w+)"[^>]*>([^<]*)(?:<small>([^<]*))?', table[:table.index('<tbody')])
     body = table[table.index('<tbody'):table.index('</tbody')]
-    for row in body.split('<tr>')[1:]:
+    for row in re.split('<tr[^>]*>', body)[1:]:
         cells = re.findall(r'<t[dh][^>]*>', row)
         values = [re.search(r'data-v="([^"]*)"', cell) for cell in cells]
         yield [(name, html.unescape(under), float(value.group(1)) if value else None)
