@@ -12,6 +12,7 @@
 #include "core/plan/vocabulary.h"
 #include "core/record/events/collect.h"
 #include "core/record/planned.h"
+#include "core/run/store/run_folder.h"
 
 namespace orch::app {
 namespace {
@@ -104,12 +105,6 @@ std::optional<record::TrainingProgress> RunLogs::progress(const fs::path& attemp
   return record::TrainingProgress{found->measured, std::max(0.0, now - watched->since)};
 }
 
-// The attempt's own word, from whoever started its ranks.
-static bool has_failed(const fs::path& attempt_folder) {
-  const auto status = read_file(attempt_folder / "status.json");
-  return status && status->find("\"state\": \"failed\"") != std::string::npos;
-}
-
 record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   if (watched) watched->log.end_file();  // an incomplete last line counts
@@ -123,9 +118,10 @@ record::FailureReport RunLogs::log_confession(const fs::path& attempt_folder) {
   const auto found = watched->log.found("");
   // It died before its first step, or there was no run to end. What srun says of a dead task is in
   // the attempt's own message, with the file to read.
-  if (!found && sign.failure == Failure::bad_exit && !sign.line.starts_with("srun: ") &&
-      has_failed(attempt_folder))
-    return sign;
+  if (!found && sign.failure == Failure::bad_exit && !sign.line.starts_with("srun: "))
+    if (const auto attempt = store::read_attempt(attempt_folder);
+        attempt && attempt->state == "failed")
+      return sign;
   if (found && found->state == record::RunState::failed) return {found->failure, found->reason};
   // A run that ended because of its loss has other evidence in its steps.
   if (found && found->reason.find("loss is ") != std::string::npos)

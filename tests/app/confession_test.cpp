@@ -8,6 +8,9 @@ using record::Failure;
 
 namespace {
 
+constexpr const char* kFailed =
+    R"({"version": 1, "state": "failed", "phase": 1, "phases": 1, "nodes": [], "bad_nodes": []})";
+
 // For one attempt; the patterns are read once.
 record::FailureReport read_confession(const fs::path& attempt_folder) {
   static app::RunLogs logs;
@@ -228,7 +231,7 @@ TEST_CASE("a program that dies before its first step says why", "[app][log]") {
             "0: ModuleNotFoundError: No module named 'deepspeed'\n"
             "orch: ending the ranks: rank 0: exited with code 1\n");
   CHECK(read_confession(desk.root()).failure == Failure::none);  // it may still run
-  desk.file("status.json", R"({"version": 1, "state": "failed"})");
+  desk.file("status.json", kFailed);
   const auto sign = read_confession(desk.root());
   CHECK(sign.failure == Failure::bad_exit);
   CHECK(sign.line == "ModuleNotFoundError: No module named 'deepspeed'");
@@ -240,6 +243,6 @@ TEST_CASE("srun's word on a dead task gives way to the attempt's own message", "
             "orch: attempt 1, job 7, on a100-1\n"
             "srun: error: a100-1: task 5: Exited with exit code 3\n"
             "orch: failed: a100-1: task 5: Exited with exit code 3; see stdout.log\n");
-  desk.file("status.json", R"({"version": 1, "state": "failed"})");
+  desk.file("status.json", kFailed);
   CHECK(read_confession(desk.root()).failure == Failure::none);
 }

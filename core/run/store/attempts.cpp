@@ -60,6 +60,20 @@ double written(const fs::path& file) {
 
 }  // namespace
 
+Result<Attempt> read_attempt(const fs::path& folder) {
+  const auto path = folder / "status.json";
+  const auto json = read_json(path, {.lenient = true, .fix = kAttemptFix});
+  if (!json) return json.error();
+  Attempt attempt;
+  attempt.state = "running";
+  attempt.seen = std::max(written(folder / "stdout.log"), written(path));
+  if (!*json) return attempt;
+  JsonFields fields(**json);
+  read_status(fields, attempt);
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), kAttemptFix);
+  return attempt;
+}
+
 Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from) {
   const auto place = run_folder / "attempts";
   const auto entries = entries_if_there(place);
@@ -74,17 +88,10 @@ Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from)
   std::vector<Attempt> attempts;
   attempts.reserve(numbers.size());
   for (const int number : numbers) {
-    const auto path = place / std::to_string(number) / "status.json";
-    const auto json = read_json(path, {.lenient = true, .fix = kAttemptFix});
-    if (!json) return json.error();
-    auto& attempt = attempts.emplace_back();
-    attempt.number = number;
-    attempt.state = "running";
-    attempt.seen = std::max(written(place / std::to_string(number) / "stdout.log"), written(path));
-    if (!*json) continue;
-    JsonFields fields(**json);
-    read_status(fields, attempt);
-    if (!fields.problem().empty()) return damaged(path, fields.problem(), kAttemptFix);
+    auto attempt = read_attempt(place / std::to_string(number));
+    if (!attempt) return attempt.error();
+    attempt->number = number;
+    attempts.push_back(std::move(*attempt));
   }
   return attempts;
 }

@@ -37,8 +37,10 @@ void parse_state(JsonFields& fields, record::LiveRun& run);
 Status write_states(const fs::path& experiment_folder,
                     const std::vector<const record::LiveRun*>& runs);
 
-// Reads attempts/<n>/status.json in the order of the numbers; an attempt without the file is
-// "running" with nothing else known. from: the lowest number to read.
+// Reads status.json of the folder of an attempt, all but its number; without the file it is
+// "running" with nothing else known.
+Result<record::Attempt> read_attempt(const fs::path& folder);
+// Those in attempts/<n>, in the order of the numbers. from: the lowest number to read.
 Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
 
 // Reads runs/<experiment>/experiment.json: what a follower needs without the experiment's file,
