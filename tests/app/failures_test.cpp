@@ -64,6 +64,22 @@ class FailuresBench : public Desk {
     return fs::path("runs/one") / store::run_ids(root() / "runs/one").front();
   }
 
+  // Of one run, by SLURM.
+  static record::Submission submission(const fs::path& run) {
+    record::Submission out;
+    out.executor = "slurm";
+    out.runs = {run.filename().string()};
+    out.sums = {{std::string(64, '0'), ""}};
+    return out;
+  }
+  // orch ended the job of this submission, which made no steps.
+  void hang(const fs::path& run, const record::Submission& submission) const {
+    auto live = store::read_live_run(root() / run);
+    REQUIRE(live);
+    live->cancelled_hang = {submission.id, "no step for an hour", 7};
+    file(run / "state.json", store::state_json(*live));
+  }
+
   // An attempt from one hour of the year to another; a "running" one did not record its end.
   void attempt(const fs::path& run, int number, int job, const std::string& state, double from,
                double to, const std::string& failure = "",
@@ -266,21 +282,14 @@ TEST_CASE("our own attempts say why they ended, and count once beside sacct", "[
 TEST_CASE("our own attempts know their waits, and the hang that orch ended", "[app][failures]") {
   const FailuresBench bench;
   const auto run = bench.planned();
-  record::Submission submission;
-  submission.executor = "slurm";
-  submission.runs = {run.filename().string()};
-  submission.sums = {{std::string(64, '0'), ""}};
+  auto submission = FailuresBench::submission(run);
   for (int i = 1; i <= 5; ++i) {
     // Submitted i hours before it starts; the third one hangs.
     submission.time = kNewYear + (10 * i - i) * kHour;
     REQUIRE(store::write_submission(bench.root() / "runs/one", submission, ""));
     bench.attempt(run, i, 70 + i, i == 3 ? "cancelled" : "stopped", 10 * i, 10 * i + 1, "",
                   submission.id);
-    if (i != 3) continue;
-    auto live = store::read_live_run(bench.root() / run);
-    REQUIRE(live);
-    live->cancelled_hang = {submission.id, "no step for an hour", 7};
-    bench.file(run / "state.json", store::state_json(*live));
+    if (i == 3) bench.hang(run, submission);
   }
   const auto answer = bench(bench.learn({(bench.root() / run).string()}, "dgx-a100")).json();
   CHECK(answer["sources"][0]["kinds"] == "hang 1");
@@ -294,19 +303,13 @@ TEST_CASE("our own attempts know their waits, and the hang that orch ended", "[a
 TEST_CASE("of the attempts of a requeued job the last one hung", "[app][failures]") {
   const FailuresBench bench;
   const auto run = bench.planned();
-  record::Submission submission;
-  submission.executor = "slurm";
-  submission.runs = {run.filename().string()};
-  submission.sums = {{std::string(64, '0'), ""}};
+  auto submission = FailuresBench::submission(run);
   submission.time = kNewYear;
   REQUIRE(store::write_submission(bench.root() / "runs/one", submission, ""));
   for (int i = 1; i <= 3; ++i)
     bench.attempt(run, i, 70, i == 3 ? "cancelled" : "stopped", 10 * i, 10 * i + 1, "",
                   submission.id);
-  auto live = store::read_live_run(bench.root() / run);
-  REQUIRE(live);
-  live->cancelled_hang = {submission.id, "no step for an hour", 7};
-  bench.file(run / "state.json", store::state_json(*live));
+  bench.hang(run, submission);
   const auto answer = bench(bench.learn({(bench.root() / run).string()}, "dgx-a100")).json();
   CHECK(answer["sources"][0]["kinds"] == "hang 1");
 }
