@@ -101,17 +101,8 @@ void find_repeats(std::vector<PageLine>& lines) {
   }
 }
 
-// The estimated time of a line, with the errors that it shares. Machines are known by their name.
-plan::Timing timing_of(const Record& record, std::set<std::string>& machines) {
-  auto out = plan::timing_of(*record.estimated, nullptr);
-  out.days = record.estimated->days_per_100b_tokens;
-  out.machine =
-      &*machines.insert(record.field_text("cluster") + '/' + record.field_text("partition")).first;
-  return out;
-}
-
-// Numbers the groups of ties: of each series on equal GPUs, the estimated runs whose time cannot be
-// told from the best one's. Measured runs, repeats and few ties stay rows of their own.
+// Numbers the groups of ties: of each series on the same GPUs, the estimated runs whose time cannot
+// be told from the best one's. Measured runs, repeats and few ties stay rows of their own.
 void find_ties(std::vector<PageLine>& lines) {
   constexpr std::size_t kFewest = 4;
   std::map<std::string, std::vector<PageLine*>> series;
@@ -119,18 +110,25 @@ void find_ties(std::vector<PageLine>& lines) {
   for (auto& line : lines) {
     number = std::max(number, line.alike);
     const bool guessed = line.numbers.days.estimated && !line.numbers.days.measured;
-    if (guessed && line.out.empty() && line.alike == 0)
-      series[line.series + '\n' + line.record->field_text("gpus") + '\n' +
-             line.record->field_text("seq")]
-          .push_back(&line);
+    if (!guessed || !line.out.empty() || line.alike != 0) continue;
+    auto key = line.series;
+    for (const auto* field : {"cluster", "partition", "gpus", "seq"})
+      key += '\n' + line.record->field_text(field);
+    series[key].push_back(&line);
   }
-  std::set<std::string> machines;
+  // All of a series share the errors of one machine, whichever that is.
+  const plan::Partition machine{};
+  const auto timing = [&](const PageLine* line) {
+    auto out = plan::timing_of(*line->record->estimated, &machine);
+    out.days = line->numbers.days.estimated->value;
+    return out;
+  };
   for (const auto& [name, members] : series) {
     const auto days = [](const PageLine* line) { return line->numbers.days.estimated->value; };
-    const auto best = timing_of(*(*std::ranges::min_element(members, {}, days))->record, machines);
+    const auto best = timing(*std::ranges::min_element(members, {}, days));
     std::vector<PageLine*> tied;
     for (auto* line : members)
-      if (plan::may_be_equal(best, timing_of(*line->record, machines))) tied.push_back(line);
+      if (plan::may_be_equal(best, timing(line))) tied.push_back(line);
     if (tied.size() < kFewest) continue;
     ++number;
     for (auto* line : tied) line->alike = number, line->tied = true;
