@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <chrono>
 
 #include "core/app/changed.h"
 #include "core/app/chosen.h"
@@ -15,7 +15,6 @@
 #include "core/plan/hardware/write.h"
 #include "core/plan/lua_fields.h"
 #include "core/plan/run_id.h"
-#include "core/plan/tunable.h"
 #include "core/price/measure/nodes.h"
 #include "core/run/store/run_folder.h"
 #include "core/show/tables/words.h"
@@ -26,7 +25,7 @@ namespace {
 using measure::NodesMeasurement;
 using measure::SlowPart;
 
-constexpr const char* kTimeLimit = "00:10:00";  // it takes a minute or two
+constexpr const char* kTimeLimit = "00:10:00";  // more than 64 nodes take
 
 // A job that was measured, and what it says.
 struct MeasuredNodes {
@@ -92,7 +91,8 @@ Result<MeasuredNodes> read_measured(const plan::Run& run, const std::string& run
 }
 
 std::string text_of(const SlowPart& part) {
-  return fmt::format("{}: {} at {:.0f} % of the median", part.where, part.what, 100 * part.share);
+  return fmt::format("{}: {} at {:.0f} % of the usual rate", part.where, part.what,
+                     100 * part.share);
 }
 
 std::vector<NodeSummary> summaries(const MeasuredNodes& nodes) {
@@ -142,9 +142,8 @@ show::Table table_of(const MeasuredNodes& nodes) {
     return rows[row]->slow.empty() ? show::Mark::none : show::Mark::bad;
   };
   out.below =
-      "TFLOP/s and memory: of the slowest rank, while all work; within and between nodes: of a "
-      "ring's "
-      "large all-reduces, a node's with its best partner\n";
+      "TFLOP/s and memory: of the slowest rank, while all work; within and between nodes: large "
+      "all-reduces, a node's with its best partner\n";
   return out;
 }
 

@@ -55,7 +55,7 @@ class Price {
   double crowd_;      // where ranks share cores: slowdown relative to the measurement
 };
 
-// The factor by which so many rings together use more of a node's network than one.
+// How many times as much of a node's network several rings reach together as one alone.
 double raised_by_rings(double sharing);
 
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.

@@ -43,7 +43,7 @@ struct SlowPart {
   std::size_t node = 0;
   std::string where;  // "rank 3", "its ranks among each other", "with all others", "with a100-2"
   std::string what;   // "products", "memory", "all-reduce"
-  double share = 0;   // of the median
+  double share = 0;   // of the median of its like; for a whole node, of the best one
 };
 // one_network: false if fast links join some of the nodes, so that pairs cannot be compared.
 std::vector<SlowPart> slow_parts(const NodesMeasurement& measured, bool one_network = true);
