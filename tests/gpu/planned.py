@@ -31,11 +31,16 @@ def call(orch, *arguments):
 
 def with_trainers(orch, trainers):
     """A copy of orch that has these trainers beside it, where it looks for them."""
-    copy = os.path.join(ROOT, "build", "gpu-orch")
+    copy, there = os.path.join(ROOT, "build", "gpu-orch"), os.path.join(os.path.dirname(orch), "..")
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(trainers, os.path.join(copy, "bin"))
-    shutil.copy2(orch, os.path.join(copy, "bin", "orch"))
-    shutil.copytree(os.path.join(os.path.dirname(orch), "..", "plugins"), os.path.join(copy, "plugins"))
+    if os.path.isdir(plugins := os.path.join(there, "plugins")):  # a build folder
+        shutil.copytree(plugins, os.path.join(copy, "plugins"))
+        os.makedirs(os.path.join(copy, "bin"))
+        shutil.copy2(orch, os.path.join(copy, "bin", "orch"))
+    else:  # a bundle
+        shutil.copytree(there, copy)
+    shutil.copytree(trainers, os.path.join(copy, "bin"), dirs_exist_ok=True,
+                    ignore=lambda folder, names: ["orch"])
     return os.path.join(copy, "bin", "orch")
 
 
