@@ -31,6 +31,7 @@ struct TunedRun {
   std::string name;               // unique in its question
   std::optional<double> seconds;  // of a step, measured
   std::string failure;            // why it has no time
+  bool may_recur = false;         // whatever is run next: it failed because of the machine
   tune::BelievedTime believed = {};
 
   double tokens() const { return planned->run.tokens_per_step(); }
@@ -97,13 +98,16 @@ void believe(TunedQuestion& question, const tune::TuneLimits& limits) {
   question.is_known = tune::is_known(belief, measured, limits);
 }
 
-// Plans the experiment under another name, with the steps of a measurement.
+// Plans the experiment under another name, with the steps of a measurement and without checkpoints,
+// which take longer than the steps and fill disks.
 std::optional<Ending> plan_all(TuneCommand& t) {
   auto source = t.arguments.run.plan.source;
   auto experiment = t.app.load(source);
   if (!experiment) return Ending(experiment.error(), Exit::invalid_experiment);
   source.set.push_back(fmt::format("name=\"{}{}\"", experiment->name, kSuffix));
   source.set.push_back(fmt::format("steps={}", t.arguments.steps));
+  source.set.push_back("training.checkpoint_every=0");
+  source.set.push_back("training.keep_checkpoints=0");
   auto planned =
       plan_where(t.app, source, t.arguments.run.plan.options, t.arguments.run.plan.where);
   if (auto* ended = std::get_if<Ending>(&planned)) return std::move(*ended);
@@ -149,6 +153,13 @@ TunedRun* find(TuneCommand& t, const std::string& id) {
   return nullptr;
 }
 
+// Of a full disk or a refused job the run is not the cause, and the next one would end as it did.
+void fail(TunedRun& run, const record::Record& record) {
+  using record::Failure;
+  run.failure = tables::verdict_text(record);
+  run.may_recur = record.failure == Failure::disk || record.failure == Failure::refused;
+}
+
 // Reads what the run folders say about these runs, or about all.
 Status read_measured(TuneCommand& t, const std::vector<std::string>& ids) {
   std::error_code code;
@@ -164,7 +175,7 @@ Status read_measured(TuneCommand& t, const std::vector<std::string>& ids) {
     if (step && (record.state == RunState::finished || record.state == RunState::stopped))
       run->seconds = step->value;
     else if (record.state == RunState::failed || record.state == RunState::cancelled)
-      run->failure = tables::verdict_text(record);
+      fail(*run, record);
     t.gpu_hours += record.measured.gpu_hours.value_or(0);
   }
   return {};
@@ -215,6 +226,12 @@ Ending answer_question(TuneCommand& t, AppSession& session, TunedQuestion& quest
     if (!run.seconds && run.failure.empty()) run.failure = "ended without a measured step";
     believe(question, limits);
     tell(t, question, run);
+    if (run.may_recur)
+      return {Error{run.planned->run.id, run.failure,
+                    "the next runs would fail too. Mend the cause, then: orch retry " +
+                        shell_path(fs::path(t.runs()) / t.name() / run.planned->run.id) +
+                        ", and orch tune again"},
+              Exit::runs_failed};
   }
   return Exit::ok;
 }

@@ -195,6 +195,20 @@ void check_choices(const Run& run, ErrorList& reasons) {
   }
 }
 
+// Each job of a ramp-up begins with the checkpoint of the one before.
+void check_phases(const Run& run, ErrorList& reasons) {
+  if (run.training.keep_checkpoints > 0 || !run.batch.rampup) return;
+  const auto jobs = phases(run);
+  if (jobs.size() < 2) return;
+  const auto& first = jobs.front();
+  if (run.steps > 0 && run.steps * first.last_batch <= first.samples) return;
+  reasons.push_back({"training.keep_checkpoints",
+                     fmt::format("0 writes no checkpoints, but the {} jobs of the ramp-up "
+                                 "continue from each other's",
+                                 jobs.size()),
+                     "keep at least one"});
+}
+
 // A short job that only measures may stop within the warm-up; a training may not. check_training
 // checks the rest of the section once per experiment.
 void check_warmup(const Run& run, ErrorList& reasons, ErrorList& warnings) {
@@ -227,6 +241,7 @@ void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& 
   check_expense(run, budget, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, warnings);
+  if (reasons.empty()) check_phases(run, reasons);
   check_model(run.model, reasons);
   check_format(run, reasons);
   check_choices(run, reasons);

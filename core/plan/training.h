@@ -42,7 +42,7 @@ namespace orch::plan {
   X(std::int64_t, evaluate_batches, 8, 1, 1e9, "global batches per evaluation")             \
   X(std::int64_t, checkpoint_every, 0, 0, 1e9,                                              \
     "steps between checkpoints; 0: only at the end and when told to stop")                  \
-  X(std::int64_t, keep_checkpoints, 2, 1, 1e6, "number of checkpoints to keep")             \
+  X(std::int64_t, keep_checkpoints, 2, 0, 1e6, "number of checkpoints to keep; 0: write none") \
   X(std::string, init, "", 0, 0,                                                            \
     "checkpoint to take the initial weights from; empty: random weights")                   \
   X(std::int64_t, log_every, 1, 1, 1e9, "steps between log lines")                          \

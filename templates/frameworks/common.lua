@@ -272,7 +272,7 @@ function common.refuse_torch_driver()
   if t.dropout > 0 or t.attention_dropout > 0 then
     unequal("training.dropout", "what is dropped comes from PyTorch's random numbers", "use 0")
   end
-  if t.keep_checkpoints ~= 2 then unequal("training.keep_checkpoints", "the driver keeps all", nil) end
+  if t.keep_checkpoints > 0 and t.keep_checkpoints ~= 2 then unequal("training.keep_checkpoints", "the driver keeps all", nil) end
   unequal("checkpoints", "the driver's are PyTorch's own; orch export does not read them", nil)
 end
 
@@ -334,8 +334,10 @@ function common.megatron_training(argv)
     add(argv, "--eval-iters", 0) -- otherwise one evaluation runs at the end
   end
   add(argv, "--log-interval", t.log_every, "--distributed-backend", "nccl")
-  add(argv, "--save", common.in_run("checkpoints"), "--load", common.in_run("checkpoints"),
-      "--save-interval", t.checkpoint_every > 0 and t.checkpoint_every or run.total_steps)
+  if t.keep_checkpoints > 0 then
+    add(argv, "--save", common.in_run("checkpoints"), "--load", common.in_run("checkpoints"),
+        "--save-interval", t.checkpoint_every > 0 and t.checkpoint_every or run.total_steps)
+  end
 end
 
 -- Refuses what neither Megatron-LM nor programs derived from it support.

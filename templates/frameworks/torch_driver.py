@@ -554,7 +554,7 @@ def train(run, folder, attempt, config):
             events.tell("evaluation", step=step, loss=evaluate(run, trainer, held_out, device))
         leave = mean_over_ranks(float(bool(stop)), device) > 0
         if leave or step == steps or (t["checkpoint_every"] and step % t["checkpoint_every"] == 0):
-            if saved != step:
+            if t["keep_checkpoints"] and saved != step:
                 trainer.save(checkpoints, step, consumed)
                 events.tell("checkpoint", step=step)
                 saved = step

@@ -30,6 +30,8 @@ has "$out" '1 of 8 runs measured' 'the answer says how many'
 has "$out" 'the limit of runs was reached' 'and why it stopped'
 has "$err" 'per step, estimated' 'progress has the measured and the estimated time'
 
+same 1 "$(grep -l '"keep_checkpoints": 0' runs/layouts-tune/gpt*/run.json | wc -l)" 'it writes no checkpoint'
+
 # Killed in the middle, then called again: it continues.
 PATH=$work/tools "$deadline" -s KILL 3 "$orch_program" tune layouts.lua --steps 6 --no-calibrate --measure 8 --regret 0.01 \
   >"$work/out" 2>&1 </dev/null || true
@@ -48,6 +50,24 @@ PY
 same 'tp2-dp1-mb4 7 1 True True' "$answer" 'the fastest is known, the one that died is left out'
 folders=$(find runs -name 'attempts' -exec ls {} \; | wc -l)
 same 8 "$folders" 'nothing is measured twice'
+
+# A full disk is not the run's fault, and would end the next one too.
+cat >full.lua <<LUA
+return experiment {
+  name = "full",
+  model = "gpt-tiny",
+  hardware = { cluster = "local", gpus = 2, environment = { ORCH_TRAINER = "$stand_in",
+    BEHAVIOUR = [=[event '"failed","class":"disk","message":"No space left on device"'; exit 1]=] } },
+  batch = { global_batch = 16, micro_batch = { 1, 2, 4, 8 } },
+  tokens = 1e6,
+  strategies = { ddp { dtype = "fp32" } },
+}
+LUA
+local_orch tune full.lua --steps 6 --no-calibrate --measure 4
+exits 4 'a full disk ends it'
+has "$err" 'failed: disk' 'with the class'
+has "$err" 'orch retry runs/full-tune/gpt' 'and what to do next'
+same 1 "$(find runs/full-tune -maxdepth 1 -name 'gpt*' | wc -l)" 'after one run'
 
 # Nothing to measure.
 local_orch tune layouts.lua --set model=gpt-175b --set strategies.megatron.dtype=bf16 --no-calibrate

@@ -102,6 +102,22 @@ TEST_CASE("the batch must divide at every step of the ramp-up", "[plan][check]")
   CHECK(check(run).reasons.front().fact == "steps of 32 from 48 do not end at 2048");
 }
 
+TEST_CASE("the jobs of a ramp-up need checkpoints", "[plan][check]") {
+  auto run = test::run();
+  run.batch = {8, 64, 2048, RampUp{16, 16, 9'765'625, true}};
+  run.training.keep_checkpoints = 0;
+  const auto verdict = check(run);
+  REQUIRE(verdict.reasons.size() == 1);
+  CHECK(verdict.reasons.front().place == "training.keep_checkpoints");
+  const auto first = phases(run).front();
+  run.steps = first.samples / first.last_batch;  // ends within the first job
+  CHECK(check(run).reasons.empty());
+  run.steps += 1;
+  CHECK(check(run).reasons.size() == 1);
+  run.batch.rampup.reset();
+  CHECK(check(run).reasons.empty());
+}
+
 TEST_CASE("a level of the ramp-up that forbids the micro-batch says what would do",
           "[plan][check]") {
   auto run = test::run();

@@ -115,6 +115,18 @@ TEST_CASE("rates that rise, splits that hold nothing out, and dropout of all are
   CHECK(check_training(training, "training").size() == 2);
 }
 
+TEST_CASE("an interval of checkpoints of which none is kept is refused", "[plan][training]") {
+  Training training;
+  training.keep_checkpoints = 0;
+  CHECK(check_training(training, "training").empty());
+  training.checkpoint_every = 5;
+  const auto errors = check_training(training, "training");
+  REQUIRE(errors.size() == 1);
+  CHECK(text(errors) ==
+        "training.keep_checkpoints: 0 writes no checkpoints, but checkpoint_every is 5\n"
+        "  keep at least one, or leave checkpoint_every out");
+}
+
 TEST_CASE("a warm-up longer than the training is refused, longer than the job unwise",
           "[plan][training]") {
   auto run = test::run();

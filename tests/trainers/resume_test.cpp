@@ -189,6 +189,17 @@ TEST_CASE("a run whose checkpoints are all corrupt does not begin anew", "[train
   CHECK(checkpoint::list(run.checkpoints()) == all);
 }
 
+TEST_CASE("a run that keeps no checkpoints writes none", "[train]") {
+  auto json = long_run(2, 6);
+  json["training"]["checkpoint_every"] = 0;
+  json["training"]["keep_checkpoints"] = 0;
+  TrainerRun run(json);
+  REQUIRE(run.attempt().ok());
+  CHECK(run.finished());
+  CHECK(run.losses().size() == 6);
+  CHECK(checkpoint::list(run.checkpoints()).empty());
+}
+
 TEST_CASE("a corrupt checkpoint is passed over for the one before it", "[train]") {
   const auto json = long_run(2, 12);
   TrainerRun run(json);

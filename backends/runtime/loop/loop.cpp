@@ -81,6 +81,7 @@ class Loop {
   void tell_profile();
   void finish();
   bool is_first() const { return world_.rank() == 0 || world_.is_alone(); }
+  bool may_save() const { return config_.training.keep_checkpoints > 0; }
   bool due(std::int64_t every) const { return every > 0 && step_ % every == 0; }
 
   const plan::Run& config_;
@@ -416,7 +417,7 @@ bool Loop::run() {
     const bool stop = step();
     const auto before = world_.bytes();
     const bool evaluates = due(config_.training.evaluate_every),
-               saves = stop || due(config_.training.checkpoint_every);
+               saves = may_save() && (stop || due(config_.training.checkpoint_every));
     if (evaluates || saves) wait_for_device();
     const auto between = std::chrono::steady_clock::now();
     if (evaluates) evaluate();
@@ -429,7 +430,7 @@ bool Loop::run() {
       return false;
     }
   }
-  if (saved_at_ != step_) save();
+  if (may_save() && saved_at_ != step_) save();
   finish();
   return true;
 }
