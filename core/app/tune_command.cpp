@@ -45,6 +45,7 @@ struct TunedQuestion {
   std::optional<std::size_t> best = {}, next = {};
   double regret = 0;
   bool is_known = false;
+  std::string ended = "it was interrupted";  // why, if it is not known
 
   std::size_t measured() const {
     return static_cast<std::size_t>(
@@ -220,19 +221,25 @@ Ending answer_question(TuneCommand& t, AppSession& session, TunedQuestion& quest
   believe(question, limits);
   while (!question.is_known && question.tried() < limits.measured) {
     auto& run = question.runs[*question.next];
-    if (is_over_hours(t, run)) break;
+    if (is_over_hours(t, run)) {
+      question.ended = "the limit of GPU-hours was reached";
+      return Exit::ok;
+    }
     if (auto ended = measure(t, session, run); !ended.ok()) return ended;
     if (auto status = read_measured(t, {run.planned->run.id}); !status) return status.error();
     if (!run.seconds && run.failure.empty()) run.failure = "ended without a measured step";
     believe(question, limits);
     tell(t, question, run);
-    if (run.may_recur)
+    if (run.may_recur) {
+      question.ended = "a run failed";
       return {Error{run.planned->run.id, run.failure,
                     "the next runs would fail too. Mend the cause, then: orch retry " +
                         shell_path(fs::path(t.runs()) / t.name() / run.planned->run.id) +
                         ", and orch tune again"},
               Exit::runs_failed};
+    }
   }
+  question.ended = "the limit of runs was reached";
   return Exit::ok;
 }
 
@@ -302,9 +309,8 @@ std::string sure_text(const TuneCommand& t, const TunedQuestion& question) {
   out +=
       fmt::format("; the fastest of all is expected to be {:.1f} % faster", 100 * question.regret);
   if (question.is_known) return out;
-  return out + fmt::format(" (wanted: {:g} %; the limit of {} was reached)",
-                           100 * t.arguments.limits.regret,
-                           question.tried() >= t.arguments.limits.measured ? "runs" : "GPU-hours");
+  return out +
+         fmt::format(" (wanted: {:g} %; {})", 100 * t.arguments.limits.regret, question.ended);
 }
 
 std::string learnt_text(const TuneCommand& t) {
@@ -322,6 +328,7 @@ show::Answer answer_of(const TuneCommand& t) {
   show::Findings findings;
   for (std::size_t i = 0; i < t.questions.size(); ++i) {
     const auto& question = t.questions[i];
+    if (question.tried() == 0) continue;
     const auto head = question.name.empty() ? "" : question.name + ": ";
     findings.list.push_back({"answer", head + best_text(question)});
     findings.list.push_back({"sure", sure_text(t, question)});
@@ -334,7 +341,7 @@ show::Answer answer_of(const TuneCommand& t) {
                      shell_path(folder) + " --write"});
   out.sections.push_back(std::move(findings));
   for (std::size_t i = 0; i < t.questions.size(); ++i)
-    out.sections.push_back(table_of(t.questions[i], i));
+    if (t.questions[i].tried() > 0) out.sections.push_back(table_of(t.questions[i], i));
   return out;
 }
 

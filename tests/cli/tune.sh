@@ -56,7 +56,7 @@ cat >full.lua <<LUA
 return experiment {
   name = "full",
   model = "gpt-tiny",
-  hardware = { cluster = "local", gpus = 2, environment = { ORCH_TRAINER = "$stand_in",
+  hardware = { cluster = "local", gpus = 1, environment = { ORCH_TRAINER = "$stand_in",
     BEHAVIOUR = [=[event '"failed","class":"disk","message":"No space left on device"'; exit 1]=] } },
   batch = { global_batch = 16, micro_batch = { 1, 2, 4, 8 } },
   tokens = 1e6,
