@@ -89,6 +89,16 @@ void check_tied(const Zero3Setup& setup, ProblemSink& problems) {
                     "try tied_scatter = 'once', or stage 2 or 3 on several ranks");
 }
 
+void check_overlap(const Zero3Setup& setup, ProblemSink& problems) {
+  if (!setup.model.overlap_tensor) return;
+  if (setup.model.lean)
+    problems.reject("overlap_tensor", "only frameworks cut products to send their parts",
+                    "try overlap_tensor = false, or engine = 'framework'");
+  else if (setup.tensor == 1)
+    problems.warn("overlap_tensor", "does nothing without tensor_parallel",
+                  "try overlap_tensor = false");
+}
+
 void check_groups(const BackendRun& run, const Zero3Setup& setup, ProblemSink& problems) {
   const std::int64_t group = setup.shard_ranks;
   if (setup.ranks == 1 && setup.offload == Offload::none)
@@ -162,6 +172,7 @@ void check_setup(const BackendRun& run, const Zero3Setup& setup, ProblemSink& pr
   check_pipeline(run, setup, problems);
   check_activations(setup, problems);
   check_tied(setup, problems);
+  check_overlap(setup, problems);
   check_groups(run, setup, problems);
   check_idle(run, setup, problems);
   check_traffic(run, setup, problems);

@@ -13,7 +13,11 @@ Zero3Setup::Zero3Setup(const backend::BackendRun& run)
   if (settings.engine(run) == "orch") {
     model.make_lean(shard_ranks);
     model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
+  } else if (fsdp) {
+    // PyTorch's plans of tensor parallelism shard what is between the products, as torchtitan's.
+    model.sequence_parallel = tensor > 1;
   }
+  if (fsdp) model.overlap_tensor = settings.overlap_tensor(run);
   if (fsdp) pipeline = run->pipeline_parallel, chunks = settings.interleave(run);
   if (staged()) {
     keeps_all = true;
@@ -39,7 +43,8 @@ struct Zero3Spec final : backend::SetupSpec<Zero3Setup> {
               all.with_common({all.offload, all.offload_fraction, all.prefetch})},
              {"fsdp", "fully sharded data parallelism as in PyTorch",
               all.with_common({all.sharding, all.hybrid_shard_group, all.pipeline_parallel,
-                               all.interleave, all.fsdp_offload, all.prefetch})},
+                               all.interleave, all.overlap_tensor, all.fsdp_offload,
+                               all.prefetch})},
              {"deepspeed", "ZeRO as in DeepSpeed; the stage must be given",
               all.with_common({all.stage, all.offload, all.offload_fraction, all.prefetch})}}) {}
 };

@@ -37,6 +37,11 @@ struct Zero3Settings : plan::CommonSettings {
       "per step and stay (planned, not trained here)",
       1, plan::kManyRanks};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
+  Flag overlap_tensor{"overlap_tensor",
+                      "gathers and scatters of tensor parallelism run under the products beside "
+                      "them, as torchtitan's asynchronous tensor parallelism (planned, not trained "
+                      "here)",
+                      false};
   ChoiceSetting fsdp_offload{
       "offload",
       "what is offloaded to host memory: nothing, or all, as by CPUOffloadPolicy",

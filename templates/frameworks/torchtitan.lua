@@ -104,6 +104,7 @@ local function parallelism()
     -- With a pipeline, "default" does not reshard weights.
     fsdp_reshard_after_forward = settings.sharding == "grad_op" and "never" or
       run.pipeline_parallel > 1 and "default" or "always",
+    enable_async_tensor_parallel = settings.overlap_tensor or nil,
   }
   if run.tensor_parallel > 1 and settings.sequence_parallel == false then
     unequal("sequence_parallel", "torchtitan shards norms along the sequence wherever tensors are shared", "set sequence_parallel = true")

@@ -388,16 +388,20 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   return model.sbh() * linear * model.element / 2 + scores;
 }
 
+// Ranks that share what lies between the products.
+inline double sequence_ranks(const Transformer& model) {
+  return model.sequence_parallel ? model.tensor_parallel : 1;
+}
+
 // A layer's input, the output of attention, and half of the products' outputs.
 inline double alternate_results(const Transformer& model) {
   const double cut = model.value_widths() + (model.qkv_widths() + model.up_widths()) / 2;
-  return model.element * model.sbh() * (2 + cut / model.tensor_parallel);
+  return model.element * model.sbh() * (2 / sequence_ranks(model) + cut / model.tensor_parallel);
 }
 
 // What a layer stores from its forward to its backward: all, all but the scores, or its input.
 inline double kept_per_layer(const Transformer& model) {
-  const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
-  if (model.full()) return model.element * model.sbh() / replicas;
+  if (model.full()) return model.element * model.sbh() / sequence_ranks(model);
   if (model.alternate()) return alternate_results(model);
   if (model.modules != 0 && model.recompute == ORCH_RECOMPUTE_SELECTIVE)
     return layer_activations(model, !model.repeats(kCoreAttention)) -

@@ -227,6 +227,19 @@ plan::Stack as_assumed(const plan::Stack& stack) {
   return out;
 }
 
+// Most of a mixture's time is what only mixtures do: routing, launches for many experts, tokens on
+// their way. Where a machine has dense rows, it would be made up by its products.
+static std::vector<const Observation*> timed_rows(
+    std::span<const Observation* const> observations) {
+  std::set<std::size_t> dense;
+  for (const auto* o : observations)
+    if (o && o->step_seconds > 0 && !o->run.model.mixture()) dense.insert(o->machine);
+  std::vector<const Observation*> out(observations.begin(), observations.end());
+  for (auto& o : out)
+    if (o && o->run.model.mixture() && dense.contains(o->machine)) o = nullptr;
+  return out;
+}
+
 FitResult fit(const std::vector<FittedMachine>& machines, const std::vector<plan::StackPtr>& stacks,
               std::span<const Observation* const> observations, FitOptions options) {
   FitResult out;
@@ -241,8 +254,9 @@ FitResult fit(const std::vector<FittedMachine>& machines, const std::vector<plan
     auto& made = out.stacks.emplace_back(*stack);
     if (options.stacks && options.start == FitStart::datasheet) made = as_assumed(*stack);
   }
+  const auto timed = timed_rows(observations);
   for (const bool memory : {false, true}) {
-    JointModel joint(machines, stacks, observations, options, memory);
+    JointModel joint(machines, stacks, memory ? observations : timed, options, memory);
     const QuantityFit teller(joint, memory);
     for (std::size_t m = 0; m < machines.size(); ++m)
       if (!machines[m].held)

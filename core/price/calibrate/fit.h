@@ -54,7 +54,8 @@ struct FitOptions {
 };
 
 // Fits all constants at once: those of each machine, whatever software ran there, and the factors
-// of each stack, wherever it ran. Null observations are left out.
+// of each stack, wherever it ran. Null observations are left out, and so are the times of mixtures
+// of experts on machines that have those of dense models.
 FitResult fit(const std::vector<FittedMachine>& machines, const std::vector<plan::StackPtr>& stacks,
               std::span<const Observation* const> observations, FitOptions options = {});
 

@@ -187,6 +187,26 @@ TEST_CASE("constants are found again in what they priced", "[fit]") {
   CHECK(made.partition->network.efficiency.value == value("network.efficiency"));
 }
 
+// Half of the rows are of a model with experts, and twice as slow as what they are priced by says.
+TEST_CASE("mixtures of experts decide a machine's constants only where it has no other rows",
+          "[fit]") {
+  auto rows = mixtures(slower());
+  std::vector<Observation> held;
+  for (const auto* row : rows.all()) {
+    held.push_back(*row);
+    auto& mixture = held.emplace_back(*row);
+    mixture.run.model.experts = 8;
+    mixture.step_seconds *= 2;
+  }
+  std::vector<const Observation*> all, experts;
+  for (const auto& row : held) {
+    all.push_back(&row);
+    if (row.run.model.mixture()) experts.push_back(&row);
+  }
+  CHECK(fit_one(partition(), all).constants.at("gemm").value == Approx(0.42).epsilon(0.01));
+  CHECK(fit_one(partition(), experts).constants.at("gemm").value == Approx(0.21).epsilon(0.05));
+}
+
 // No attention, copies, host work or pipeline in those rows, and 0.1 s of 2 s and more per step.
 TEST_CASE("what no row depends on is not in the result", "[fit]") {
   const auto rows = mixtures(slower());
