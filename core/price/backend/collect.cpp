@@ -162,7 +162,7 @@ void on_memory(void* context, const orch_memory* from) {
   auto& memory = self.work->memory.emplace_back();
   memory.place = item.place, memory.bytes = item.bytes;
   memory.first = item.first, memory.last = item.last;
- if (self.explained != WorkTexts::none) memory.name = self.work->keep(copied(item.name));
+  if (self.explained != WorkTexts::none) memory.name = self.work->keep(copied(item.name));
   if (self.explained == WorkTexts::formulas) memory.formula = self.work->keep(copied(item.formula));
 }
 

@@ -55,14 +55,16 @@ class KnownReads {
   }
 
   // The place of a name among others, both known by their addresses.
-  template <class Search>
-  std::uint32_t place(const char* name, const std::string_view* among, const Search& search) {
-    auto slot = reinterpret_cast<std::uintptr_t>(name) / 4 % places_.size();
+  std::uint32_t place(std::string_view name, std::span<const std::string_view> among) {
+    auto slot = reinterpret_cast<std::uintptr_t>(name.data()) / 4 % places_.size();
     for (; places_[slot].name; slot = (slot + 1) % places_.size())
-      if (places_[slot].name == name && places_[slot].among == among) return places_[slot].place;
-    if (++n_places_ > places_.size() / 2) places_ = {}, n_places_ = 1;
-    places_[slot] = {name, among, search()};
-    return places_[slot].place;
+      if (places_[slot].name == name.data() && places_[slot].among == among.data())
+        return places_[slot].place;
+    return add_place(name, among, slot);
+  }
+
+  static std::uint32_t search(std::string_view name, std::span<const std::string_view> among) {
+    return static_cast<std::uint32_t>(std::find(among.begin(), among.end(), name) - among.begin());
   }
 
  private:
@@ -82,6 +84,15 @@ class KnownReads {
       }
     }
     return model;
+  }
+
+  // Not inline: place() is short without it.
+  [[gnu::noinline]] std::uint32_t add_place(std::string_view name,
+                                            std::span<const std::string_view> among,
+                                            std::size_t slot) {
+    if (++n_places_ > places_.size() / 2) places_ = {}, n_places_ = 1;
+    places_[slot] = {name.data(), among.data(), search(name, among)};
+    return places_[slot].place;
   }
 
   struct KnownPlace {
@@ -115,17 +126,15 @@ class BackendRun {
   double usable_memory() const { return run_.usable_memory; }
 
   // A name that is not in the description has the value "not given".
-  const orch_value& value(std::string_view name) const { return value_at(place_of(name)); }
+  const orch_value& value(std::string_view name) const {
+    return value_at(KnownReads::search(name, names_));
+  }
   // The same for a name that never changes: it is searched once.
   const orch_value& value_of_constant(std::string_view name) const {
-    return value_at(known_.place(name.data(), names_.data(), [&] { return place_of(name); }));
+    return value_at(known_.place(name, names_));
   }
 
  private:
-  std::uint32_t place_of(std::string_view name) const {
-    return static_cast<std::uint32_t>(std::find(names_.begin(), names_.end(), name) -
-                                      names_.begin());
-  }
   const orch_value& value_at(std::uint32_t place) const {
     static constexpr orch_value kNone{};
     return place < run_.n_values ? *orch_value_at(&run_, place) : kNone;
