@@ -32,6 +32,7 @@ struct DdpSetup {
 
 void check_setup(const backend::BackendRun& run, const DdpSetup& setup,
                  backend::ProblemSink& problems);
+void emit_schedule(const DdpSetup& setup, backend::WorkSink& sink);
 void emit_work(const DdpSetup& setup, backend::WorkSink& sink);
 void emit_memory(const DdpSetup& setup, backend::WorkSink& sink);
 

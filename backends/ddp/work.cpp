@@ -90,10 +90,13 @@ void emit_training(const DdpSetup& setup, std::span<const Matrix> matrices, doub
 
 }  // namespace
 
+void emit_schedule(const DdpSetup& setup, WorkSink& sink) {
+  sink.schedule(
+      {sizeof(orch_schedule), setup.model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
+}
+
 void emit_work(const DdpSetup& setup, WorkSink& sink) {
   const auto& model = setup.model;
-  sink.schedule(
-      {sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
   sink.block("layer");
   emit_layer(model, sink);
   emit_training(setup, layer_matrices(model.sizes), model.layer_params(),

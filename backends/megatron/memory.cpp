@@ -58,25 +58,33 @@ void emit_states(const MegatronSetup& setup, const MemoryNames& names, StageLaye
   emit_states(setup, names, stages, params, sink, setup.data_group());
 }
 
-double layer_params(const MegatronSetup& setup, std::int64_t stage) {
-  const double rest =
-      setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
-  return static_cast<double>(setup.layers_on(stage)) * setup.layer().layer_params() + rest;
+// The parameters of a layer, and of a dense one.
+struct LayerSizes {
+  explicit LayerSizes(const MegatronSetup& setup)
+      : each(setup.layer().layer_params()), dense(setup.dense ? setup.dense->layer_params() : 0) {}
+  double each, dense;
+};
+
+double layer_params(const MegatronSetup& setup, const LayerSizes& sizes, std::int64_t stage) {
+  const double rest = setup.dense ? static_cast<double>(setup.dense_on(stage)) * sizes.dense : 0;
+  return static_cast<double>(setup.layers_on(stage)) * sizes.each + rest;
 }
 
 void emit_layer_states(const MegatronSetup& setup, WorkSink& sink) {
+  const LayerSizes sizes(setup);
+  const double experts = setup.dealt_params();
   for (std::int64_t first = 0; first < setup.pipeline;) {
     const std::int64_t layers = setup.layers_on(first), dense = setup.dense_on(first);
     std::int64_t next = first + 1;
     while (next < setup.pipeline && setup.layers_on(next) == layers &&
            setup.dense_on(next) == dense)
       ++next;
-    const double experts = setup.dealt_params(), count = static_cast<double>(layers);
-    const double params = layer_params(setup, first);
+    const double count = static_cast<double>(layers);
+    const double params = layer_params(setup, sizes, first);
     emit_states(setup, kLayers, {first, next - 1}, params - count * experts, sink);
     if (const double narrow = setup.model.narrow; narrow > 0)  // as they are, and transposed
       emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow,
-                setup.zero_stage == 3 ? setup.layer().layer_params() : params);
+                setup.zero_stage == 3 ? sizes.each : params);
     if (experts > 0 && layers > 0)
       emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.expert_group());
     first = next;
@@ -126,9 +134,8 @@ std::int64_t layers_at_once(const MegatronSetup& setup, pipeline::PipelineShape 
 double chunks_in_flight(const MegatronSetup& setup, std::int64_t stage) {
   const pipeline::PipelineShape shape{setup.pipeline, setup.chunks, setup.micro_batches,
                                       setup.fill_bubbles};
-  const std::int64_t layers = setup.partition.layers_on(stage);
-  if (setup.uneven.empty() || layers == 0)
-    return static_cast<double>(pipeline::in_flight(shape, stage));
+  const std::int64_t layers = setup.uneven.empty() ? 0 : setup.partition.layers_on(stage);
+  if (layers == 0) return static_cast<double>(pipeline::in_flight(shape, stage));
   return static_cast<double>(layers_at_once(setup, shape, stage) * setup.chunks) /
          static_cast<double>(layers);
 }
@@ -165,11 +172,19 @@ void emit_put_off(const MegatronSetup& setup, WorkSink& sink) {
   }
 }
 
+// A layer, the bytes that it keeps for backward, and the part of them that is offloaded.
+struct KeptLayer {
+  KeptLayer(const MegatronSetup& setup, const Transformer& kind)
+      : model(kind), bytes(kept_per_layer(kind)), away(layer_away(setup, kind)) {}
+  const Transformer& model;
+  double bytes, away;
+};
+
 // The part of these layers' activations that is offloaded to the host. The device stores the rest,
 // and the prefetched activations of one layer.
-void emit_away(const MegatronSetup& setup, const Transformer& model, StageLayers stages,
+void emit_away(const MegatronSetup& setup, const KeptLayer& layer, StageLayers stages,
                double layers, const char* name, WorkSink& sink) {
-  const double each = layer_away(setup, model), kept = kept_per_layer(model);
+  const double each = layer.away, kept = layer.bytes;
   const double away = layers_away(setup, layers), back = std::min(1.0, away);
   const double here = layers * kept - (away - back) * each;
   sink.memory(name, stages.first, stages.last, here, [&] {
@@ -182,39 +197,50 @@ void emit_away(const MegatronSetup& setup, const Transformer& model, StageLayers
       ORCH_HOST_MEMORY);
 }
 
-void emit_kept_layers(const MegatronSetup& setup, const Transformer& model, StageLayers stages,
+void emit_kept_layers(const MegatronSetup& setup, const KeptLayer& layer, StageLayers stages,
                       double layers, const char* name, WorkSink& sink) {
-  if (layer_away(setup, model) > 0) return emit_away(setup, model, stages, layers, name, sink);
-  emit_activations(model, sink, stages.first, stages.last, layers, name);
+  if (layer.away > 0) return emit_away(setup, layer, stages, layers, name, sink);
+  emit_activations(layer.model, layer.bytes, sink, stages.first, stages.last, layers, name);
+}
+
+void emit_dense_flight(const MegatronSetup& setup, WorkSink& sink) {
+  if (!setup.dense) return;
+  const KeptLayer layer(setup, *setup.dense);
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage)
+    if (setup.dense_on(stage) > 0)
+      emit_kept_layers(setup, layer, {stage, stage}, dense_in_flight(setup, stage),
+                       "activations of dense layers", sink);
 }
 
 void emit_flight(const MegatronSetup& setup, WorkSink& sink) {
+  const KeptLayer layer(setup, setup.layer());
+  double layers = layers_in_flight(setup, 0);
   for (std::int64_t first = 0; first < setup.pipeline;) {
-    const double layers = layers_in_flight(setup, first);
+    const double here = layers;
     std::int64_t next = first + 1;
-    while (next < setup.pipeline && layers_in_flight(setup, next) == layers) ++next;
-    emit_kept_layers(setup, setup.layer(), {first, next - 1}, layers, "activations", sink);
+    for (; next < setup.pipeline; ++next)
+      if (layers = layers_in_flight(setup, next); layers != here) break;
+    emit_kept_layers(setup, layer, {first, next - 1}, here, "activations", sink);
     first = next;
   }
-  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage)
-    if (const double layers = dense_in_flight(setup, stage); layers > 0)
-      emit_kept_layers(setup, *setup.dense, {stage, stage}, layers, "activations of dense layers",
-                       sink);
+  emit_dense_flight(setup, sink);
   emit_put_off(setup, sink);
   emit_peaks(setup.layer(), sink, setup.pipeline - 1);
 }
 
-double stage_params(const MegatronSetup& setup, std::int64_t stage) {
+double stage_params(const MegatronSetup& setup, const LayerSizes& sizes, std::int64_t stage) {
   const bool end = stage == 0 || stage + 1 == setup.pipeline;
-  return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
+  return layer_params(setup, sizes, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
 // Memory used only during the update, when no micro-batch is in flight: what exceeds the
 // activations.
 void emit_after_step(const MegatronSetup& setup, const char* name, double each, WorkSink& sink) {
+  const LayerSizes sizes(setup);
+  const double kept = kept_per_layer(setup.model);
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double params = stage_params(setup, stage);
-    const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
+    const double params = stage_params(setup, sizes, stage);
+    const double gone = layers_in_flight(setup, stage) * kept;
     sink.memory(name, stage, stage, each * params - gone, [&] {
       return say(each, " B x ", params, " params less ", PrintedBytes{gone}, " of activations");
     });
@@ -266,11 +292,12 @@ double words_on(const MegatronSetup& setup, std::int64_t stage) {
 void emit_whole(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.scatters_each() || setup.data == 1) return;
   constexpr double kAhead = 5e8, kQueued = 1e9;
-  const double layer = setup.layer().layer_params();
+  const LayerSizes sizes(setup);
+  const double layer = sizes.each;
   const double ahead = layer * std::ceil(std::max(kAhead, layer) / layer);
   const double queue = std::max(kQueued, 2 * layer) + layer;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double layers = layer_params(setup, stage), ends = words_on(setup, stage);
+    const double layers = layer_params(setup, sizes, stage), ends = words_on(setup, stage);
     if (setup.zero_stage == 3)
       emit_kept(sink, "gathered weights", stage, stage, setup.states.weights,
                 std::min(layers, layer + ahead) + ends);
@@ -283,10 +310,11 @@ void emit_whole(const MegatronSetup& setup, WorkSink& sink) {
 // share.
 void emit_staging(const MegatronSetup& setup, WorkSink& sink) {
   if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
+  const LayerSizes sizes(setup);
   const double each = setup.states.gradients + setup.states.weights;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const double slice =
-        std::min(static_cast<double>(kStaged), stage_params(setup, stage) / setup.shards());
+        std::min(static_cast<double>(kStaged), stage_params(setup, sizes, stage) / setup.shards());
     sink.memory(
         "staging on the host", stage, stage, 3 * each * slice,
         [&] {

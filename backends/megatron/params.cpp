@@ -99,19 +99,15 @@ MegatronSetup::MegatronSetup(const backend::BackendRun& run)
   mixed = dense = model;
   mixed->sizes.dense_layers = 0;
   dense->sizes.experts = 0;
-}
-
-// Dense layers come first, so the loop ends early.
-std::int64_t MegatronSetup::dense_on(std::int64_t stage) const {
-  if (!dense) return 0;
-  std::int64_t left = model.sizes.dense_layers, found = 0;
+  std::int64_t left = run.model().dense_layers;
   for (std::int64_t chunk = 0; chunk < chunks && left > 0; ++chunk)
-    for (std::int64_t each = 0; each < pipeline && left > 0; ++each) {
-      const std::int64_t mine = std::min(left, layers_of(each, chunk));
-      if (each == stage) found += mine;
+    for (std::int64_t stage = 0; stage < pipeline && left > 0; ++stage) {
+      const auto at = static_cast<std::size_t>(stage);
+      if (at == dense_layers.size()) dense_layers.push_back(0);
+      const std::int64_t mine = std::min(left, layers_of(stage, chunk));
+      dense_layers[at] += mine;
       left -= mine;
     }
-  return found;
 }
 
 // The half that orch loads.

@@ -27,6 +27,7 @@ struct MegatronSetup {
   backend::Transformer model;  // the mean if layers differ
   // If only the first layers of a mixture have no experts: a layer with experts, and one without.
   std::optional<backend::Transformer> mixed, dense;
+  std::vector<std::int64_t> dense_layers;  // on each of the first stages: dense ones come first
   backend::StateBytes states;
   StagePartition partition;
   std::vector<std::int64_t>
@@ -65,8 +66,12 @@ struct MegatronSetup {
     return uneven.empty() ? partition.layers_on(stage) / chunks
                           : uneven[static_cast<std::size_t>(chunk * pipeline + stage)];
   }
-  // The number of dense layers on a stage of a mixture: they come first.
-  std::int64_t dense_on(std::int64_t stage) const;
+  // The number of dense layers on a stage of a mixture.
+  std::int64_t dense_on(std::int64_t stage) const {
+    return stage < static_cast<std::int64_t>(dense_layers.size())
+               ? dense_layers[static_cast<std::size_t>(stage)]
+               : 0;
+  }
   std::int64_t layers_on(std::int64_t stage) const {
     return partition.layers_on(stage) - dense_on(stage);
   }
@@ -85,6 +90,7 @@ struct MegatronSetup {
 
 void check_setup(const backend::BackendRun& run, const MegatronSetup& setup,
                  backend::ProblemSink& problems);
+void emit_schedule(const MegatronSetup& setup, backend::WorkSink& sink);
 void emit_work(const MegatronSetup& setup, backend::WorkSink& sink);
 void emit_memory(const MegatronSetup& setup, backend::WorkSink& sink);
 

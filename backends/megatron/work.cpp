@@ -233,10 +233,12 @@ std::array<double, kBlocks> counts_of(const MegatronSetup& setup, std::int64_t s
 }
 
 void emit_stages(const MegatronSetup& setup, WorkSink& sink) {
+  auto next_counts = counts_of(setup, 0);
   for (std::int64_t first = 0; first < setup.pipeline;) {
-    const auto counts = counts_of(setup, first);
+    const auto counts = next_counts;
     std::int64_t next = first + 1;
-    while (next < setup.pipeline && counts_of(setup, next) == counts) ++next;
+    for (; next < setup.pipeline; ++next)
+      if (next_counts = counts_of(setup, next); next_counts != counts) break;
     sink.stages(first, next - 1, std::span(counts).first(setup.dense ? kBlocks : kDense));
     first = next;
   }
@@ -244,9 +246,12 @@ void emit_stages(const MegatronSetup& setup, WorkSink& sink) {
 
 }  // namespace
 
-void emit_work(const MegatronSetup& setup, WorkSink& sink) {
+void emit_schedule(const MegatronSetup& setup, WorkSink& sink) {
   sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
                  setup.chunks, setup.dtype, setup.fill_bubbles});
+}
+
+void emit_work(const MegatronSetup& setup, WorkSink& sink) {
   emit_blocks(setup, sink);
   emit_stages(setup, sink);
 }

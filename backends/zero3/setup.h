@@ -105,6 +105,7 @@ std::vector<StageRange> parts_of(const Zero3Setup& setup);
 
 void check_setup(const backend::BackendRun& run, const Zero3Setup& setup,
                  backend::ProblemSink& problems);
+void emit_schedule(const Zero3Setup& setup, backend::WorkSink& sink);
 void emit_work(const Zero3Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Zero3Setup& setup, backend::WorkSink& sink);
 

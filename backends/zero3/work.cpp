@@ -257,9 +257,12 @@ void emit_blocks(const Zero3Setup& setup, WorkSink& sink) {
 
 }  // namespace
 
-void emit_work(const Zero3Setup& setup, WorkSink& sink) {
+void emit_schedule(const Zero3Setup& setup, WorkSink& sink) {
   sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
                  setup.chunks, setup.dtype, 0});
+}
+
+void emit_work(const Zero3Setup& setup, WorkSink& sink) {
   emit_blocks(setup, sink);
   for (const auto& part : parts_of(setup)) {
     const auto sent = handovers(setup.pipeline, setup.chunks, part.first);

@@ -235,7 +235,7 @@ void check_amount(const Run& run, ErrorList& warnings) {
 
 }  // namespace
 
-void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& warnings) {
+void check_layout(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& warnings) {
   check_ranks(run, reasons);
   check_nodes(run, budget, reasons);
   check_expense(run, budget, reasons);
@@ -243,10 +243,27 @@ void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& 
   check_rampup(run, reasons, warnings);
   if (reasons.empty()) check_phases(run, reasons);
   check_model(run.model, reasons);
+}
+
+void check_settings(const Run& run, ErrorList& reasons) {
   check_format(run, reasons);
   check_choices(run, reasons);
+}
+
+bool is_checked(const Strategy& strategy, const Param& param) {
+  return param.name == "dtype" || !param.parent.empty() ||
+         contains(mapped(strategy.params, &Param::parent), param.name);
+}
+
+void check_length(const Run& run, ErrorList& reasons, ErrorList& warnings) {
   check_warmup(run, reasons, warnings);
   check_amount(run, warnings);
+}
+
+void check(const Run& run, const Budget& budget, ErrorList& reasons, ErrorList& warnings) {
+  check_layout(run, budget, reasons, warnings);
+  check_settings(run, reasons);
+  check_length(run, reasons, warnings);
 }
 
 void check_sizes(const Run& run, ErrorList& reasons) {
@@ -261,8 +278,7 @@ void check_anywhere(const Run& run, ErrorList& reasons) {
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_model(run.model, reasons);
-  check_format(run, reasons);
-  check_choices(run, reasons);
+  check_settings(run, reasons);
 }
 
 void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>& reasons) {

@@ -12,6 +12,13 @@ namespace orch::plan {
 // and the partition, the batch at every step of the ramp-up, the model's sizes, the number format.
 void check(const Run& run, const Budget& budget, std::vector<Error>& reasons,
            std::vector<Error>& warnings);
+// Its parts in their order, for a search, which changes only the settings of a run: what is checked
+// before them, the settings themselves, and the length of the training.
+void check_layout(const Run& run, const Budget& budget, std::vector<Error>& reasons,
+                  std::vector<Error>& warnings);
+void check_settings(const Run& run, std::vector<Error>& reasons);
+bool is_checked(const Strategy& strategy, const Param& param);  // by check_settings
+void check_length(const Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings);
 
 // Only the reasons that hold on any machine: without nodes, limits and the ramp-up.
 void check_anywhere(const Run& run, std::vector<Error>& reasons);

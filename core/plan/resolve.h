@@ -73,6 +73,10 @@ class Resolver {
   std::int64_t layout(std::string_view name);  // tensor_, pipeline_, context_parallel; 1 if unknown
   Result<Value> lookup(std::string_view name);  // for functions and constraints
   const Lookup& as_lookup() const { return lookup_; }
+  // True if the field's value was asked for since the start, by anything.
+  bool was_asked(int field) const {
+    return states_[static_cast<std::size_t>(field)] != State::open;
+  }
 
   const std::shared_ptr<const Cluster>& cluster();
   const Partition* partition();  // null, with a problem noted, if there is none

@@ -4,13 +4,13 @@
 
 namespace orch::plan {
 
-void Settings::set(std::size_t i, Value value) {
+void Settings::set(std::size_t i, const Value& value) {
   const auto held = std::find_if(changed_.begin(), changed_.end(),
                                  [i](const auto& change) { return change.first == i; });
   if (held != changed_.end())
-    held->second = std::move(value);
+    held->second = value;
   else if ((*base_)[i] != value)
-    changed_.emplace_back(i, std::move(value));
+    changed_.emplace_back(i, value);
 }
 
 void Settings::push_back(Value value) {

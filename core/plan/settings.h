@@ -25,7 +25,9 @@ class Settings {
       if (place == i) return value;
     return (*base_)[i];
   }
-  void set(std::size_t i, Value value);
+  void set(std::size_t i, const Value& value);
+  // After this, values stay where they are, whatever is set.
+  void make_room() { changed_.reserve(size()); }
   void push_back(Value value);
 
   // The same values, sharing storage with `other` as far as they are equal.

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 3u
-#define ORCH_ABI_MINOR 0u
+#define ORCH_ABI_MINOR 1u
 
 /* ---- describe ---- */
 
@@ -200,12 +200,13 @@ typedef struct orch_memory {
 /* ---- the sink: receives a backend's answers ---- */
 
 enum { ORCH_REJECT = 0, ORCH_WARN = 1 };
-enum { ORCH_EXPLAIN = 1, ORCH_QUIET = 2 };
+enum { ORCH_EXPLAIN = 1, ORCH_QUIET = 2, ORCH_TIME = 3 };
 
 typedef struct orch_sink {
   uint32_t struct_size;
   /* ORCH_EXPLAIN: formulas are wanted. ORCH_QUIET: the text of problems is not read, only their
-   * severity and field count; fact and fix may be empty. Else 0. */
+   * severity and field count; fact and fix may be empty. ORCH_TIME (since 3.1): the memory is
+   * known, and need not be emitted. Else 0. */
   uint32_t explain;
   void* context;
   void (*problem)(void* context, uint32_t severity, const char* field, const char* fact,
@@ -231,6 +232,10 @@ typedef struct orch_backend {
   /* Emits schedule, blocks with their ops, stages, memory. Called only for runs that passed
    * check. */
   void (*work)(const orch_run* run, const orch_sink* sink);
+  /* Since 3.1; may be NULL. Check and memory in one call, for searches, in which most runs do not
+   * fit: reports every problem as check does; if none is an ORCH_REJECT, emits the schedule and the
+   * memory that work emits. */
+  void (*fit)(const orch_run* run, const orch_sink* sink);
 } orch_backend;
 
 typedef const orch_backend* (*orch_backend_entry_fn)(uint32_t host_major, uint32_t host_minor);

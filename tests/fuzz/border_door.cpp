@@ -128,6 +128,7 @@ class Description {
                 1,
                 sizeof strategy_,
                 say,
+                say,
                 say};
   }
   const orch_backend* backend() const { return &backend_; }
@@ -258,8 +259,15 @@ void enter_border(const Input& input) {
   backend::Work work;
   const bool explain = choice(input, 2) == 0;
   const auto explained = explain ? backend::WorkTexts::formulas : backend::WorkTexts::none;
-  if (!backend->work(run, explained, work)) return;
   estimate::Estimator estimator;
+  backend::ProblemTally tally;
+  const auto at_border = backend->abi_run(run);
+  if (backend->fit(at_border, tally, work) && tally.reasons == 0) {
+    plan::Estimate memory;
+    estimator.memory(run, work, memory);
+    if (backend->add_time(at_border, work)) (void)estimator.estimate(run, work);
+  }
+  if (!backend->work(run, explained, work)) return;
   auto estimate = explain ? estimator.explain(run, work) : estimator.estimate(run, work);
   const auto again = [&](const plan::Run& of, backend::Work& to) {
     return backend->work(of, explained, to);

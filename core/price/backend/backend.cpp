@@ -22,17 +22,19 @@ std::uint32_t to_abi(const plan::Model& model, std::span<orch_size> sizes) {
 
 }  // namespace
 
-AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
-  const auto& params = run.strategy->params;
-  ORCH_CHECK(run.settings.size() == params.size(), "every setting of a run has a value");
-  if (params.size() > few_.size()) many_.resize(params.size());
-  const std::span values(many_.empty() ? few_.data() : many_.data(), params.size());
-  for (std::size_t i = 0; i < params.size(); ++i)
-    values[i] = to_abi(run.settings[i], params[i].type);
+AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) : from_(run), strategy_(strategy) {
+  convert();
+}
+
+void AbiRun::convert() {
+  const auto& run = from_;
+  values_.resize(run.strategy->params.size());
+  ORCH_CHECK(run.settings.size() == values_.size(), "every setting of a run has a value");
+  for (std::size_t i = 0; i < values_.size(); ++i) convert_setting(i);
   run_.struct_size = sizeof run_;
-  run_.strategy = strategy;
-  run_.values = values.data();
-  run_.n_values = static_cast<std::uint32_t>(values.size());
+  run_.strategy = strategy_;
+  run_.values = values_.data();
+  run_.n_values = static_cast<std::uint32_t>(values_.size());
   run_.value_size = sizeof(orch_value);
   run_.family = run.model.family.c_str();
   run_.sizes = sizes_.data();
@@ -51,6 +53,10 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.global_batch = run.batch.global_batch;
   run_.gpus_per_domain = run.partition ? run.partition->domain() : 0;
   run_.usable_memory = run.partition ? run.partition->gpu.usable_memory.value : 0;
+}
+
+void AbiRun::convert_setting(std::size_t i) {
+  values_[i] = to_abi(from_.settings[i], from_.strategy->params[i].type);
 }
 
 std::uint32_t Backend::index_of(const plan::Strategy& strategy) const {
@@ -82,13 +88,6 @@ void Backend::check(const plan::Run& run, std::vector<Error>& reasons,
   guarded(abi_run(run), collector, abi_->check);
 }
 
-void Backend::check(const AbiRun& run, ProblemTally& tally) const {
-  Collector collector;
-  collector.tally = &tally;
-  tally.clear();
-  guarded(run, collector, abi_->check);
-}
-
 Status Backend::work(const plan::Run& run, WorkTexts explained, Work& work) const {
   return this->work(abi_run(run), explained, work);
 }
@@ -100,6 +99,35 @@ Status Backend::work(const AbiRun& run, WorkTexts explained, Work& work) const {
   Collector collector{&work, explained, &errors, nullptr};
   guarded(run, collector, abi_->work);
   if (errors.empty()) collector.finish();
+  return of_file(std::move(errors));
+}
+
+Status Backend::fit(const AbiRun& run, ProblemTally& tally, Work& work) const {
+  work.clear();
+  work.explained = WorkTexts::none;
+  tally.clear();
+  Errors errors;
+  Collector collector{&work, WorkTexts::none, &errors};
+  collector.tally = &tally;
+  const bool has_fit = abi_->struct_size > offsetof(orch_backend, fit) && abi_->fit;
+  guarded(run, collector, has_fit ? abi_->fit : abi_->check);
+  if (!errors.empty() || tally.reasons > 0) return of_file(std::move(errors));
+  if (!has_fit) return this->work(run, WorkTexts::none, work);
+  collector.finish_memory();
+  return of_file(std::move(errors));
+}
+
+Status Backend::add_time(const AbiRun& run, Work& work) const {
+  work.clear_time();
+  Errors errors;
+  Collector collector{&work, WorkTexts::none, &errors};
+  collector.knows_memory = true;
+  guarded(run, collector, abi_->work);
+  if (errors.empty()) collector.finish();
+  return of_file(std::move(errors));
+}
+
+Errors Backend::of_file(Errors errors) const {
   for (auto& error : errors) error.place = file_.string() + ": " + error.place;
   return errors;
 }

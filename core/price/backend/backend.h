@@ -26,8 +26,8 @@ struct ProblemTally {
   void clear() { reasons = warnings = 0; }
 };
 
-// A run in the border's form. It points into the run, which must not change meanwhile: a run that
-// is checked and then estimated is converted only once.
+// A run in the border's form. It points into the run, which must not change meanwhile, but for
+// settings that are converted again: a search changes one run millions of times.
 class AbiRun {
  public:
   // strategy: its index in the backend's list.
@@ -35,11 +35,15 @@ class AbiRun {
   AbiRun(const AbiRun&) = delete;
   AbiRun& operator=(const AbiRun&) = delete;
 
+  void convert();                       // again, if anything has changed
+  void convert_setting(std::size_t i);  // if only this one has changed
+
   const orch_run* get() const { return &run_; }
 
  private:
-  std::array<orch_value, 32> few_;  // avoids an allocation for the usual number of settings
-  std::vector<orch_value> many_;
+  const plan::Run& from_;
+  std::uint32_t strategy_;
+  std::vector<orch_value> values_;
   std::array<orch_size, plan::kSizes.size()> sizes_;
   orch_run run_{};
 };
@@ -65,16 +69,20 @@ class Backend {
   // backend does, or if its answer makes no sense (stages without work, negative amounts).
   Status work(const plan::Run& run, WorkTexts explained, Work& work) const;
 
-  // The same for millions of runs, each converted only once; no text is made.
+  // The same for millions of runs, without any text.
   AbiRun abi_run(const plan::Run& run) const;
-  void check(const AbiRun& run, ProblemTally& tally) const;
   Status work(const AbiRun& run, WorkTexts explained, Work& work) const;
+  // Checks the run and, if there is no reason to reject it, describes at least its memory.
+  Status fit(const AbiRun& run, ProblemTally& tally, Work& work) const;
+  // Describes the rest of the work of a run that fit() has passed.
+  Status add_time(const AbiRun& run, Work& work) const;
 
  private:
   Backend(const orch_backend* abi, fs::path file);
   std::uint32_t index_of(const plan::Strategy& strategy) const;
   template <class Call>
   void guarded(const AbiRun& run, Collector& collector, const Call& call) const;
+  Errors of_file(Errors errors) const;  // with the file in their places
 
   const orch_backend* abi_;
   fs::path file_;

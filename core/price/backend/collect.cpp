@@ -62,7 +62,9 @@ bool has_room(const List& list, const char* what, Collector& self) {
 
 void count(bool warning, const char* field, ProblemTally& tally) {
   auto& number = warning ? tally.warnings : tally.reasons;
-  if (number++ == 0) (warning ? tally.warning : tally.reason) = field ? field : "";
+  if (number++ > 0) return;
+  auto& first = warning ? tally.warning : tally.reason;
+  if (const char* name = field ? field : ""; first != name) first = name;
 }
 
 void on_problem(void* context, std::uint32_t severity, const char* field, const char* fact,
@@ -148,12 +150,11 @@ void on_stages(void* context, const orch_stages* from) {
 
 void on_memory(void* context, const orch_memory* from) {
   auto& self = collector(context);
-  if (!self.work || !is_given(from, "an item of memory", self) ||
+  if (!self.work || self.knows_memory || !is_given(from, "an item of memory", self) ||
       !has_room(self.work->memory, "items of memory", self))
     return;
-  const bool same = from->struct_size == sizeof(orch_memory);
-  const auto older = same ? orch_memory{} : known_part(from);
-  const auto& item = same ? *from : older;
+  orch_memory older;
+  const auto& item = from->struct_size == sizeof older ? *from : (older = known_part(from));
   if (!is_amount(item.bytes) || item.place > ORCH_SETTLED || item.first < 0 ||
       item.last < item.first)
     return self.flawed(fmt::format("the memory '{}' of stages {} to {} has {} bytes",
@@ -172,12 +173,16 @@ void Work::clear() {
   filled = false;
   recompute = ORCH_RECOMPUTE_NONE;
   dtype = "bf16";
+  clear_time();
+  memory.clear();
+  texts.reset();
+}
+
+void Work::clear_time() {
   blocks.clear();
   ops.clear();
   stage_list.clear();
   counts.clear();
-  memory.clear();
-  texts.reset();
 }
 
 std::string_view Work::keep(std::string text) {
@@ -187,7 +192,10 @@ std::string_view Work::keep(std::string text) {
 
 orch_sink Collector::sink() {
   const bool formulas = explained == WorkTexts::formulas;
-  const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : formulas ? +ORCH_EXPLAIN : 0);
+  const auto words = static_cast<std::uint32_t>(tally          ? +ORCH_QUIET
+                                                : knows_memory ? +ORCH_TIME
+                                                : formulas     ? +ORCH_EXPLAIN
+                                                               : 0);
   return {sizeof(orch_sink), words, this,      on_problem, on_schedule,
           on_block,          on_op, on_stages, on_memory};
 }
@@ -212,12 +220,16 @@ void Collector::finish() {
                        work->stage_list[seen].first, work->stage_list[seen].last, work->stages));
   if (work->counts.size() != work->stage_list.size() * work->blocks.size())
     flawed("a block comes after the stages that count it");
+  finish_memory();
+  for (const double count : work->counts)
+    if (!is_amount(count)) return flawed("a block is counted an invalid number of times");
+}
+
+void Collector::finish_memory() {
   for (const auto& item : work->memory)
     if (item.last >= work->stages)
       return flawed(fmt::format("an item of memory is of stages {} to {}, and there are {}",
                                 item.first, item.last, work->stages));
-  for (const double count : work->counts)
-    if (!is_amount(count)) return flawed("a block is counted an invalid number of times");
 }
 
 }  // namespace orch::backend

@@ -16,12 +16,15 @@ struct Collector {
   WorkTexts explained = WorkTexts::none;
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
-  ProblemTally* tally = nullptr;  // if set, used instead of reasons and warnings
+  ProblemTally* tally = nullptr;  // if set, counts problems instead of listing them
+  bool knows_memory = false;      // the work has its memory already: another is ignored
   bool is_full = false;           // a limit was reached, and the rest is ignored
 
   orch_sink sink();
-  // Reports inconsistencies once the backend is done: stages without work and the like.
+  // Report inconsistencies once the backend is done: stages without work and the like; memory of
+  // stages that there are not.
   void finish();
+  void finish_memory();
   void flawed(std::string fact);
 };
 

@@ -137,9 +137,9 @@ Errors check_description(const orch_backend* abi, const std::string& place) {
     return flawed(
         fmt::format("speaks ABI {}, this orch speaks ABI {}", abi->abi_major, ORCH_ABI_MAJOR),
         kRebuild);
-  if (abi->struct_size < sizeof(orch_backend))
+  if (abi->struct_size < offsetof(orch_backend, fit))  // its first field since ABI 3.1
     return flawed(fmt::format("describes itself in {} bytes, ABI {}.{} has {}", abi->struct_size,
-                              ORCH_ABI_MAJOR, ORCH_ABI_MINOR, sizeof(orch_backend)),
+                              ORCH_ABI_MAJOR, 0, offsetof(orch_backend, fit)),
                   kRebuild);
   Errors errors;
   const auto require = [&](bool there, const char* what) {

@@ -6,6 +6,8 @@
 // hidden: otherwise two plug-ins that each have a class Spec would share its statics, even with
 // RTLD_LOCAL.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -31,40 +33,44 @@ struct StrategySpec {
   std::vector<plan::Param> params;
 };
 
-// A run with its settings by name. Reading them in the order of their description is fastest: each
-// search starts where the last one ended.
-class BackendRun {
+// What the calls of one thread have read of runs, for a search, which asks for millions of runs
+// that differ little: mostly they have one model, and always the same names of settings.
+class KnownReads {
  public:
-  // The settings' names are those of the strategy's params.
-  BackendRun(const orch_run& run, const orch_strategy& strategy,
-             std::span<const std::string_view> names)
-      : run_(run), strategy_(strategy), names_(names), model_(model_of(run)) {}
-
-  const orch_run* operator->() const { return &run_; }
-  const orch_run& operator*() const { return run_; }
-  std::string_view strategy() const { return strategy_.name; }
-  const plan::Model& model() const { return model_; }
-  // The number of GPUs that the fast links join: those of a node, or of several.
-  std::int64_t domain() const {
-    return run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
+  static KnownReads& of_this_thread() {
+    static thread_local KnownReads reads;
+    return reads;
   }
-  // Bytes of GPU memory that a process can allocate; 0: unknown.
-  double usable_memory() const { return run_.usable_memory; }
 
-  // A name that is not in the description has the value "not given".
-  const orch_value& value(std::string_view name) const {
-    static constexpr orch_value kNone{};
-    for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
-      if (next_ >= run_.n_values) next_ = 0;
-      if (name == names_[next_]) return *orch_value_at(&run_, next_++);
-    }
-    return kNone;
+  const plan::Model& model(const orch_run& run) {
+    const bool same = run.n_sizes > 0 && run.size_size == sizeof(orch_size) &&
+                      sizes_.size() == run.n_sizes &&
+                      std::memcmp(sizes_.data(), run.sizes, run.n_sizes * sizeof(orch_size)) == 0 &&
+                      model_.family == run.family;
+    if (same) return model_;
+    sizes_.clear();
+    for (std::uint32_t i = 0; i < run.n_sizes; ++i) sizes_.push_back(*orch_size_at(&run, i));
+    model_ = read(run);
+    return model_;
+  }
+
+  // The place of a name among others, both known by their addresses.
+  std::uint32_t place(std::string_view name, std::span<const std::string_view> among) {
+    auto slot = reinterpret_cast<std::uintptr_t>(name.data()) / 4 % places_.size();
+    for (; places_[slot].name; slot = (slot + 1) % places_.size())
+      if (places_[slot].name == name.data() && places_[slot].among == among.data())
+        return places_[slot].place;
+    return add_place(name, among, slot);
+  }
+
+  static std::uint32_t search(std::string_view name, std::span<const std::string_view> among) {
+    return static_cast<std::uint32_t>(std::find(among.begin(), among.end(), name) - among.begin());
   }
 
  private:
   // Both lists have the same order, so that every name is found at once; an unknown name is from a
   // newer orch.
-  static plan::Model model_of(const orch_run& run) {
+  static plan::Model read(const orch_run& run) {
     plan::Model model;
     model.family = run.family;
     std::size_t next = 0;
@@ -80,16 +86,70 @@ class BackendRun {
     return model;
   }
 
+  // Not inline: place() is short without it.
+  [[gnu::noinline]] std::uint32_t add_place(std::string_view name,
+                                            std::span<const std::string_view> among,
+                                            std::size_t slot) {
+    if (++n_places_ > places_.size() / 2) places_ = {}, n_places_ = 1;
+    places_[slot] = {name.data(), among.data(), search(name, among)};
+    return places_[slot].place;
+  }
+
+  struct KnownPlace {
+    const char* name = nullptr;
+    const std::string_view* among = nullptr;
+    std::uint32_t place = 0;
+  };
+  std::array<KnownPlace, 1024> places_ = {};  // a hash table
+  std::size_t n_places_ = 0;
+  std::vector<orch_size> sizes_;
+  plan::Model model_;
+};
+
+// A run with its settings by name.
+class BackendRun {
+ public:
+  // The settings' names are those of the strategy's params.
+  BackendRun(const orch_run& run, const orch_strategy& strategy,
+             std::span<const std::string_view> names)
+      : run_(run), strategy_(strategy), names_(names), model_(known_.model(run)) {}
+
+  const orch_run* operator->() const { return &run_; }
+  const orch_run& operator*() const { return run_; }
+  std::string_view strategy() const { return strategy_.name; }
+  const plan::Model& model() const { return model_; }
+  // The number of GPUs that the fast links join: those of a node, or of several.
+  std::int64_t domain() const {
+    return run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
+  }
+  // Bytes of GPU memory that a process can allocate; 0: unknown.
+  double usable_memory() const { return run_.usable_memory; }
+
+  // A name that is not in the description has the value "not given".
+  const orch_value& value(std::string_view name) const {
+    return value_at(KnownReads::search(name, names_));
+  }
+  // The same for a name that never changes: it is searched once.
+  const orch_value& value_of_constant(std::string_view name) const {
+    return value_at(known_.place(name, names_));
+  }
+
+ private:
+  const orch_value& value_at(std::uint32_t place) const {
+    static constexpr orch_value kNone{};
+    return place < run_.n_values ? *orch_value_at(&run_, place) : kNone;
+  }
+
+  KnownReads& known_ = KnownReads::of_this_thread();
   const orch_run& run_;
   const orch_strategy& strategy_;
   std::span<const std::string_view> names_;
-  plan::Model model_;
-  mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
+  const plan::Model& model_;
 };
 
 template <class T>
 T value_of(const BackendRun& run, const plan::DeclaredSetting<T>& setting) {
-  const auto& value = run.value(setting.name);
+  const auto& value = run.value_of_constant(setting.name);
   if constexpr (std::is_same_v<T, std::string_view>)
     return value.text ? value.text : "";
   else if constexpr (std::is_same_v<T, double>)
@@ -110,14 +170,17 @@ class ProblemSink {
 
   explicit ProblemSink(const orch_sink& sink) : sink_(sink) {}
   void reject(const char* field, Text fact, Text fix) {
+    rejected_ = true;
     sink_.problem(sink_.context, ORCH_REJECT, field, fact.text, fix.text);
   }
   void warn(const char* field, Text fact, Text fix) {
     sink_.problem(sink_.context, ORCH_WARN, field, fact.text, fix.text);
   }
+  bool rejected() const { return rejected_; }
 
  private:
   const orch_sink& sink_;
+  bool rejected_ = false;
 };
 
 // Collects the work of a step. Formulas are passed as functions, called only when wanted.
@@ -126,6 +189,7 @@ class WorkSink {
   explicit WorkSink(const orch_sink& sink) : sink_(sink) {}
 
   bool explain() const { return sink_.explain == ORCH_EXPLAIN; }
+  bool knows_memory() const { return sink_.explain == ORCH_TIME; }
 
   void schedule(orch_schedule schedule) {
     schedule.struct_size = sizeof schedule;
@@ -174,10 +238,16 @@ class BackendSpec {
   virtual std::vector<StrategySpec> strategies() const = 0;
   virtual void check(const BackendRun& run, ProblemSink& problems) const = 0;  // all, not the first
   virtual void work(const BackendRun& run, WorkSink& sink) const = 0;          // what, not how long
+  // Check, and for a run that passes its memory; the rest of its work does no harm.
+  virtual void fit(const BackendRun& run, ProblemSink& problems, WorkSink& sink) const {
+    check(run, problems);
+    if (!problems.rejected()) work(run, sink);
+  }
 };
 
 // A backend whose answers follow from a Setup, which is made from the run; it needs the functions
-// check_setup(run, setup, problems), emit_work(setup, sink) and emit_memory(setup, sink).
+// check_setup(run, setup, problems), emit_schedule(setup, sink), emit_work(setup, sink) and
+// emit_memory(setup, sink).
 template <class Setup>
 class SetupSpec : public BackendSpec {
  public:
@@ -197,7 +267,15 @@ class SetupSpec : public BackendSpec {
   }
   void work(const BackendRun& run, WorkSink& sink) const final {
     const Setup setup(run);
+    emit_schedule(setup, sink);
     emit_work(setup, sink);
+    if (!sink.knows_memory()) emit_memory(setup, sink);
+  }
+  void fit(const BackendRun& run, ProblemSink& problems, WorkSink& sink) const final {
+    const Setup setup(run);
+    check_setup(run, setup, problems);
+    if (problems.rejected()) return;
+    emit_schedule(setup, sink);
     emit_memory(setup, sink);
   }
 
@@ -210,7 +288,7 @@ class SetupSpec : public BackendSpec {
 class Shim {
  public:
   explicit Shim(const BackendSpec& spec, decltype(orch_backend::check) check,
-                decltype(orch_backend::work) work)
+                decltype(orch_backend::work) work, decltype(orch_backend::fit) fit)
       : name_(spec.name()), version_(spec.version()), doc_(spec.doc()), specs_(spec.strategies()) {
     for (const auto& strategy : specs_) strategies_.push_back(convert(strategy));
     backend_ = {sizeof(orch_backend),
@@ -223,7 +301,8 @@ class Shim {
                 static_cast<std::uint32_t>(strategies_.size()),
                 sizeof(orch_strategy),
                 check,
-                work};
+                work,
+                fit};
   }
   const orch_backend* backend() const { return &backend_; }
   BackendRun view(const orch_run& run) const {
@@ -301,6 +380,14 @@ const orch_backend* entry() noexcept try {
         guarded(sink, [&] {
           WorkSink work(*sink);
           spec.work(shim.view(*run), work);
+        });
+      },
+      [](const orch_run* run, const orch_sink* sink) {
+        guarded(sink, [&] {
+          const words::UnreadTexts unread(sink->explain == ORCH_QUIET);
+          ProblemSink problems(*sink);
+          WorkSink work(*sink);
+          spec.fit(shim.view(*run), problems, work);
         });
       });
   return shim.backend();

@@ -464,15 +464,20 @@ inline const char* kept_formula(const Transformer& model) {
 }
 
 // Emits "activations" for the stages first..last, whose micro-batches in flight hold `layers`
-// layers.
-inline void emit_activations(const Transformer& model, WorkSink& sink, std::int64_t first,
-                             std::int64_t last, double layers, const char* name = "activations") {
-  const double kept = kept_per_layer(model);
+// layers. kept: bytes per layer, which are the same for all stages.
+inline void emit_activations(const Transformer& model, double kept, WorkSink& sink,
+                             std::int64_t first, std::int64_t last, double layers,
+                             const char* name = "activations") {
   sink.memory(name, first, last, layers * kept, [&] {
     return say(layers, " layers in flight x ", PrintedBytes{kept},
                model.full() ? " (inputs only)" : kept_formula(model), " = ",
                PrintedBytes{layers * kept});
   });
+}
+
+inline void emit_activations(const Transformer& model, WorkSink& sink, std::int64_t first,
+                             std::int64_t last, double layers) {
+  emit_activations(model, kept_per_layer(model), sink, first, last, layers);
 }
 
 // Emits "communicators": memory of NCCL (or Gloo) for each group of more than one rank, whatever

@@ -65,6 +65,7 @@ struct Work {
   std::shared_ptr<std::deque<std::string>> texts;
 
   void clear();
+  void clear_time();                        // all but the schedule and the memory
   std::string_view keep(std::string text);  // Stores the text in `texts`.
 };
 

@@ -55,12 +55,22 @@ PassTimes passed(const StepPhases& p, double overlap) {
   return {forward + forward_waits, backward + backward_waits, forward_waits, backward_waits};
 }
 
+namespace {
+
+const plan::Value& setting_at(const Run& run, int index) {
+  static const plan::Value kNone;
+  return index < 0 ? kNone : run.settings[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
 const plan::Partition& Estimator::place_of(const Run& run) {
   auto& place = place_;
-  if (place.strategy != run.strategy.get()) place.engine = run.strategy->index("engine");
-  static const plan::Value kNone;
-  const auto& engine =
-      place.engine < 0 ? kNone : run.settings[static_cast<std::size_t>(place.engine)];
+  if (place.strategy != run.strategy.get()) {
+    place.engine = run.strategy->index("engine");
+    place.dtype = run.strategy->index("dtype");
+  }
+  const auto& engine = setting_at(run, place.engine);
   if (place.partition != run.partition || place.strategy != run.strategy.get() ||
       place.value != engine || place.stack != run.stack || place.trainer != run.trainer) {
     place.partition = run.partition;
@@ -71,11 +81,20 @@ const plan::Partition& Estimator::place_of(const Run& run) {
     place.stacks = plan::stacks_for(run);
     place.at = nullptr;
   }
-  if (!place.at || place.stacks.size() > 1) {
+  if (!place.at || (place.stacks.size() > 1 && !keeps_place(run))) {
     const auto* found = plan::nearest_stack(run, place.stacks);
     place.at = found ? found->partition.get() : &run.partition->as_measured();
+    place.gpus = run.gpus;
+    place.params = run.model.params();
+    place.format = setting_at(run, place.dtype);
   }
   return *place.at;
+}
+
+// True if the nearest stack is the same as for the last run: see farness.
+bool Estimator::keeps_place(const Run& run) const {
+  return place_.gpus == run.gpus && place_.format == setting_at(run, place_.dtype) &&
+         place_.params == run.model.params();
 }
 
 void Estimator::price_blocks(const Run& run, const Work& work) {
@@ -187,13 +206,13 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
   const auto& partition = *at_;
   for (const auto& item : work.memory) {
     const double bytes = bytes_of(item, partition);
-    auto& place = is_on_host(item, partition) ? host_ : device_;
-    for (auto stage = item.first; stage <= item.last; ++stage) {
-      place[static_cast<std::size_t>(stage)] += bytes;
-      if (item.place == ORCH_COMMUNICATORS)
-        communicators_[static_cast<std::size_t>(stage)] += bytes;
-      if (item.place == ORCH_SETTLED) settled_[static_cast<std::size_t>(stage)] += bytes;
-    }
+    const auto add_to = [&](std::vector<double>& stages) {
+      for (auto stage = item.first; stage <= item.last; ++stage)
+        stages[static_cast<std::size_t>(stage)] += bytes;
+    };
+    add_to(is_on_host(item, partition) ? host_ : device_);
+    if (item.place == ORCH_COMMUNICATORS) add_to(communicators_);
+    if (item.place == ORCH_SETTLED) add_to(settled_);
   }
 
   const auto peak = std::max_element(device_.begin(), device_.end());
@@ -214,6 +233,12 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
 
 Estimate Estimator::estimate(const Run& run, const Work& work) {
   return estimate(run, work, place_of(run));
+}
+
+void Estimator::memory(const Run& run, const Work& work, Estimate& out) {
+  at_ = &place_of(run);
+  total_memory(run, work, out);
+  out.fit = judge_fit(*at_, out);
 }
 
 Estimate Estimator::estimate(const Run& run, const Work& work, const plan::Partition& at) {

@@ -64,6 +64,10 @@ class Estimator {
  public:
   plan::Estimate estimate(const plan::Run& run, const backend::Work& work);
 
+  // Only the memory and whether it is too much, for which work needs no operations; the rest of out
+  // stays.
+  void memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+
   // The same with the constants of another partition.
   plan::Estimate estimate(const plan::Run& run, const backend::Work& work,
                           const plan::Partition& at);
@@ -101,6 +105,7 @@ class Estimator {
   void add_stages(const backend::Work& work, plan::Estimate& out);
   void total_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
   void total_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+  bool keeps_place(const plan::Run& run) const;
   void explain_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
   void explain_memory(const backend::Work& work, plan::Estimate& out) const;
 
@@ -123,8 +128,13 @@ class Estimator {
     const plan::Partition* partition = nullptr;  // as the run names it
     const plan::Strategy* strategy = nullptr;
     int engine = -1;  // index of the setting that names the engine
+    int dtype = -1;   // index of the number format
     plan::Value value;
     std::string stack, trainer;
+    // What the distance of stacks depends on.
+    std::int64_t gpus = 0;
+    double params = 0;
+    plan::Value format;
     std::vector<const plan::StackOnPartition*>
         stacks;  // if several, the nearest differs from run to run
     const plan::Partition* at = nullptr;

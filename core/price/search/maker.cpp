@@ -142,6 +142,7 @@ void RunMaker::resolve() {
   const auto lock = lock_functions(space_, part_);
   resolver_.start(points_);
   run_ = plan::make_run(frame_, resolver_);
+  run_.settings.make_room();
   problems_ = resolver_.problems();
   if (!part_.shapes.empty())
     run_.model.name =
@@ -150,16 +151,22 @@ void RunMaker::resolve() {
 
 void RunMaker::apply(const BlockCursor& held) {
   const auto& point = held.points[held.at];
-  auto& settings = run_.settings;
-  settings.set(static_cast<std::size_t>(held.setting->param), point.front());
+  const auto set = [&](int param, const Value& value) {
+    const auto i = static_cast<std::size_t>(param);
+    run_.settings.set(i, value);
+    changed_.push_back(i);
+  };
+  changed_checked_ |= held.setting->is_checked;
+  set(held.setting->param, point.front());
   for (std::size_t c = 0; c < held.setting->children.size(); ++c)
-    settings.set(static_cast<std::size_t>(held.setting->children[c]), point[c + 1]);
+    set(held.setting->children[c], point[c + 1]);
 }
 
 std::uint64_t RunMaker::start(const SettingsBlock& block) {
   set_base(block.base, block.shape);
   set_layout(block.tensor_parallel, block.pipeline_parallel, block.micro_batch);
   resolve();
+  broken_.reset();
   make_settings();
   seek(0);
   std::uint64_t size = 1;
@@ -182,6 +189,8 @@ void RunMaker::seek(std::uint64_t inner) {
 
 bool RunMaker::next() {
   ++inner_;
+  changed_.clear();
+  changed_checked_ = false;
   for (auto i = held_.size(); i-- > 0;) {
     auto& held = held_[i];
     const bool more = ++held.at < held.points.size();
@@ -209,13 +218,27 @@ void RunMaker::fill_placeholders() {
   }
 }
 
+bool RunMaker::asked_for_settings() const {
+  const auto asked = [&](int param) { return resolver_.was_asked(plan::kFields + param); };
+  return std::ranges::any_of(held_, [&](const BlockCursor& held) {
+    return asked(held.setting->param) || std::ranges::any_of(held.setting->children, asked);
+  });
+}
+
+// Constraints are functions of the fields that they ask for: where these are the same in the whole
+// block, so is the answer.
 void RunMaker::check_constraints(std::vector<Error>& reasons) {
-  const auto& constraints = space_.experiment().constraints;
-  if (constraints.empty()) return;
-  fill_placeholders();
-  const std::lock_guard lock(space_.functions());
-  resolver_.start(points_);
-  plan::check_constraints(space_.experiment(), resolver_.as_lookup(), reasons);
+  if (space_.experiment().constraints.empty()) return;
+  std::vector<Error> broken;
+  if (!broken_) {
+    fill_placeholders();
+    const std::lock_guard lock(space_.functions());
+    resolver_.start(points_);
+    plan::check_constraints(space_.experiment(), resolver_.as_lookup(), broken);
+    if (!asked_for_settings()) broken_ = broken;
+  }
+  const auto& found = broken_ ? *broken_ : broken;
+  reasons.insert(reasons.end(), found.begin(), found.end());
 }
 
 std::vector<std::unique_ptr<RunMaker>> makers_of(const SearchSpace& space) {

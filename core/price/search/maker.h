@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/plan/resolve.h"
@@ -36,6 +37,10 @@ class RunMaker {
   bool next();
 
   const plan::Run& run() const { return run_; }
+  // What next() changed: the settings at these places, or, if it made another run, all of it.
+  const std::vector<std::size_t>& changed() const { return changed_; }
+  bool changed_checked() const { return changed_checked_; }  // by plan::check_settings
+  bool remakes() const { return part_.functions; }
   std::uint64_t inner() const { return inner_; }
   // Errors of the experiment's functions, and errors in the values that they returned.
   const std::vector<Error>& problems() const { return problems_; }
@@ -55,8 +60,9 @@ class RunMaker {
   void add_batches(SettingsBlock block, std::vector<SettingsBlock>& blocks);
   void make_settings();
   void apply(const BlockCursor& held);
-  void fill_placeholders();  // from the run's settings
-  void resolve();            // makes the run from the placeholders
+  void fill_placeholders();         // from the run's settings
+  void resolve();                   // makes the run from the placeholders
+  bool asked_for_settings() const;  // since the resolver's start
 
   const SearchSpace& space_;
   const SpacePart& part_;
@@ -68,7 +74,11 @@ class RunMaker {
   std::uint64_t bases_ = 1;
   std::vector<BlockCursor> held_;
   plan::Run run_;
+  std::vector<std::size_t> changed_;
+  bool changed_checked_ = false;
   std::vector<Error> problems_;
+  // The constraints that all configurations of the block break, if that depends on no setting.
+  std::optional<std::vector<Error>> broken_;
   std::uint64_t inner_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Exhaustive search with threads. A shared cursor hands out blocks (all settings of one layout) in
 // an order that visits the space evenly; each worker evaluates the configurations of its block:
-// checks that need no backend, the backend's checks, its description of the work, the estimate.
-// Nothing is allocated per configuration. Only configurations that would enter a ranking are passed
-// to the user's constraints, which are Lua functions and run under a lock. Each worker has its own
-// rankings; they are merged at the end, and ties are ordered by place, so the result does not
-// depend on the number of threads.
+// checks that need no backend, the backend's checks and its description of the memory, and where
+// that fits, of the work, for the estimate. Nothing is allocated per configuration. Only
+// configurations that would enter a ranking are passed to the user's constraints, which are Lua
+// functions and run under a lock. Each worker has its own rankings; they are merged at the end, and
+// ties are ordered by place, so the result does not depend on the number of threads.
 #include "core/price/search/search.h"
 
 #include <algorithm>
@@ -132,26 +132,49 @@ class SearchWorker {
     maker.start(block);
     const auto& run = maker.run();
     backend_ = &shared_.backends.of(*run.strategy);
+    auto at_border = backend_->abi_run(run);
+    check_block(maker);
+    check_settings(run);
     const QuestionKey key{shared_.space.parts()[block.part].model, run.model.seq, run.partition};
     ranking_ = &rankings_.try_emplace(key, fresh_).first->second;
     std::uint64_t seen = 0;
-    do {
-      evaluate(maker, {block, maker.inner()});
+    for (bool more = true; more; more = next(maker, at_border)) {
+      evaluate(maker, at_border, {block, maker.inner()});
       if (++seen % kBetweenLooks != 0) continue;
       shared_.evaluated.fetch_add(kBetweenLooks, std::memory_order_relaxed);
       if (shared_.stop.load(std::memory_order_relaxed)) break;
-    } while (maker.next());
+    }
     shared_.evaluated.fetch_add(seen % kBetweenLooks, std::memory_order_relaxed);
     ranking_->within.end_block();
     ranking_->over.end_block();
   }
 
-  void evaluate(RunMaker& maker, const SpacePlace& place) {
+  bool next(RunMaker& maker, backend::AbiRun& at_border) {
+    if (!maker.next()) return false;
+    if (maker.remakes()) {
+      at_border.convert();
+      check_block(maker);
+    } else {
+      for (const auto i : maker.changed()) at_border.convert_setting(i);
+    }
+    if (maker.remakes() || maker.changed_checked()) check_settings(maker.run());
+    return true;
+  }
+
+  void evaluate(RunMaker& maker, const backend::AbiRun& at_border, const SpacePlace& place) {
     const auto& run = maker.run();
-    if (const auto* field = problem(maker)) return reject(*field, place);
-    const auto at_border = backend_->abi_run(run);
-    if (const auto* field = problem(at_border)) return reject(*field, place);
-    if (const auto status = backend_->work(at_border, backend::WorkTexts::none, work_); !status)
+    if (const auto* field = problem()) return reject(*field, place);
+    if (const auto status = backend_->fit(at_border, tally_, work_); !status)
+      return shared_.fail(status.error());
+    if (const auto* field = problem_of_backend()) return reject(*field, place);
+    // The time of what does not fit counts only among those that come closest.
+    estimator_.memory(run, work_, memory_);
+    if (memory_.fit == plan::MemoryFit::oom && closest_ &&
+        closest_->headroom > headroom_of(run, memory_)) {
+      ++oom_;
+      return;
+    }
+    if (const auto status = backend_->add_time(at_border, work_); !status)
       return shared_.fail(status.error());
     auto estimate = estimator_.estimate(run, work_);
     if (estimate.fit != plan::MemoryFit::oom && needs_schedule(run))
@@ -173,27 +196,44 @@ class SearchWorker {
     if (kept) tell(score.days);
   }
 
+  // The smaller of the free shares of the device's and the host's memory.
+  static double headroom_of(const plan::Run& run, const plan::Estimate& estimate) {
+    return std::min(1 - estimate.peak_memory / estimate.usable_memory,
+                    1 - estimate.host_memory / run.partition->host_memory.value);
+  }
+
   void leave(const plan::Run& run, const plan::Estimate& estimate, RunScore score) {
     ++oom_;
-    const double on_host = 1 - estimate.host_memory / run.partition->host_memory.value;
-    score.headroom = std::min(score.headroom, on_host);
+    score.headroom = headroom_of(run, estimate);
     if (!closest_ || roomier(score, *closest_)) closest_ = score;
+  }
+
+  // Checks what does not depend on the settings: before and after these in the order of a plan.
+  void check_block(const RunMaker& maker) {
+    const auto& run = maker.run();
+    before_settings_ = maker.problems();
+    after_settings_.clear();
+    warnings_.clear();
+    if (!run.partition) return;
+    plan::check_calendar(run, experiment_.calendar, before_settings_);
+    plan::check_layout(run, experiment_.budget, before_settings_, warnings_);
+    plan::check_length(run, after_settings_, warnings_);
+  }
+
+  void check_settings(const plan::Run& run) {
+    of_settings_.clear();
+    if (run.partition) plan::check_settings(run, of_settings_);
   }
 
   // The field of the first problem in the order of a plan: checks for every backend, then this
   // backend's; null: the run passes.
-  const std::string* problem(const RunMaker& maker) {
-    reasons_here_ = maker.problems();
-    warnings_.clear();
-    if (maker.run().partition) {
-      plan::check_calendar(maker.run(), experiment_.calendar, reasons_here_);
-      plan::check(maker.run(), experiment_.budget, reasons_here_, warnings_);
-    }
-    return reasons_here_.empty() ? nullptr : &reasons_here_.front().place;
+  const std::string* problem() const {
+    for (const auto* reasons : {&before_settings_, &of_settings_, &after_settings_})
+      if (!reasons->empty()) return &reasons->front().place;
+    return nullptr;
   }
 
-  const std::string* problem(const backend::AbiRun& at_border) {
-    backend_->check(at_border, tally_);
+  const std::string* problem_of_backend() const {
     if (tally_.reasons > 0) return &tally_.reason;
     if (!experiment_.strict) return nullptr;
     if (!warnings_.empty()) return &warnings_.front().place;
@@ -206,7 +246,9 @@ class SearchWorker {
   }
 
   void note(const std::string& field, const SpacePlace& place) {
-    auto& reason = reasons_[field];
+    if (!last_reason_ || last_reason_->first != field)
+      last_reason_ = &*reasons_.try_emplace(field).first;
+    auto& reason = last_reason_->second;
     if (reason.count == 0 || earlier(place, reason.example)) reason.example = place;
     ++reason.count;
   }
@@ -239,13 +281,15 @@ class SearchWorker {
   const estimate::AskWork ask_ = [this](const plan::Run& run, backend::Work& work) {
     return backend_->work(run, backend::WorkTexts::none, work);
   };
-  std::vector<Error> reasons_here_, warnings_;
+  std::vector<Error> before_settings_, of_settings_, after_settings_, warnings_, reasons_here_;
+  plan::Estimate memory_;
   backend::ProblemTally tally_;
   const Rankings fresh_;
   ByKey rankings_;
   Rankings* ranking_ = nullptr;  // for the current block
   std::uint64_t rejected_ = 0, oom_ = 0, fitting_ = 0, kept_ = 0;
   std::map<std::string, MissReason> reasons_;
+  std::pair<const std::string, MissReason>* last_reason_ = nullptr;
   std::optional<RunScore> closest_;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/plan/check.h"
 #include "core/plan/family.h"
 
 namespace orch::search {
@@ -151,7 +152,11 @@ std::vector<SpaceSetting> settings_of(const plan::FieldSources& frame, const Set
     if (!is_open(params[i]) || open.contains(params[i].parent) ||
         params[i].name == "tensor_parallel" || params[i].name == "pipeline_parallel")
       continue;
-    SpaceSetting setting{static_cast<int>(i), {}, depends_on_layout(params[i]), {own(i)}};
+    SpaceSetting setting{static_cast<int>(i),
+                         {},
+                         depends_on_layout(params[i]),
+                         plan::is_checked(*frame.strategy(), params[i]),
+                         {own(i)}};
     for (std::size_t child = 0; child < params.size(); ++child) {
       if (params[child].parent != params[i].name || !is_open(params[child])) continue;
       setting.children.push_back(static_cast<int>(child));

@@ -31,6 +31,7 @@ struct SpaceSetting {
   int param = 0;              // index in the strategy's params
   std::vector<int> children;  // opened with it
   bool depends_on_layout = false;
+  bool is_checked = false;       // by plan::check_settings
   std::vector<plan::Value> own;  // the experiment's values of the param and of each child
 };
 

@@ -5,21 +5,6 @@
 
 namespace orch::pipeline {
 
-std::int64_t StagePartition::items_on(std::int64_t stage) const {
-  if (balanced) return items() / stages + (stage < items() % stages ? 1 : 0);
-  return std::clamp<std::int64_t>(items() - stage * portion(), 0, portion());
-}
-
-std::int64_t StagePartition::layers_on(std::int64_t stage) const {
-  if (!listed.empty())
-    return stage < static_cast<std::int64_t>(listed.size())
-               ? listed[static_cast<std::size_t>(stage)]
-               : 0;
-  std::int64_t ends = 0;
-  if (count_embeddings) ends = (stage == 0 ? 1 : 0) + (stage == stages - 1 ? 1 : 0);
-  return std::max<std::int64_t>(items_on(stage) - ends, 0);
-}
-
 std::int64_t StagePartition::largest() const {
   return listed.empty() ? portion() : *std::max_element(listed.begin(), listed.end());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,19 @@ struct StagePartition {
   std::int64_t items() const { return layers + (count_embeddings ? 2 : 0); }
   std::int64_t portion() const { return (items() + stages - 1) / stages; }  // of the other rule
   std::int64_t largest() const;
-  std::int64_t items_on(std::int64_t stage) const;
-  std::int64_t layers_on(std::int64_t stage) const;
+  std::int64_t items_on(std::int64_t stage) const {
+    if (balanced) return items() / stages + (stage < items() % stages ? 1 : 0);
+    return std::clamp<std::int64_t>(items() - stage * portion(), 0, portion());
+  }
+  std::int64_t layers_on(std::int64_t stage) const {
+    if (!listed.empty())
+      return stage < static_cast<std::int64_t>(listed.size())
+                 ? listed[static_cast<std::size_t>(stage)]
+                 : 0;
+    std::int64_t ends = 0;
+    if (count_embeddings) ends = (stage == 0 ? 1 : 0) + (stage == stages - 1 ? 1 : 0);
+    return std::max<std::int64_t>(items_on(stage) - ends, 0);
+  }
 
   // The share of time lost to the largest stage, compared with equal stages.
   double loss() const;

@@ -5,26 +5,12 @@
 namespace orch::pipeline {
 namespace {
 
-// Micro-batches go through the chunks in groups: as many in each as there are stages, or a few more
-// if the number is not divisible. With a smaller last group some stages would wait for others.
-std::int64_t group_count(const PipelineShape& shape) {
-  return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
-}
-
 std::vector<std::int64_t> groups_of(const PipelineShape& shape) {
   const auto count = group_count(shape);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
   for (std::int64_t i = 0; i < shape.micro_batches % count; ++i)
     ++sizes[static_cast<std::size_t>(i)];
   return sizes;
-}
-
-std::int64_t warm_up(const PipelineShape& shape, std::int64_t stage) {
-  const auto behind = shape.stages - stage - 1;
-  if (shape.chunks == 1) return std::min(behind, shape.micro_batches);
-  const auto groups = group_count(shape);
-  const auto first = (shape.micro_batches + groups - 1) / groups;
-  return std::min(2 * behind + (shape.chunks - 1) * first, shape.chunks * shape.micro_batches);
 }
 
 // Simulates a pipeline whose passes all take one unit of time, tick by tick. A stage runs a
@@ -103,12 +89,6 @@ std::vector<Task> tasks(const PipelineShape& shape, std::int64_t stage) {
   }
   for (auto i = order.size() - ahead; i < order.size(); ++i) list.push_back(backward(i));
   return list;
-}
-
-std::int64_t in_flight(const PipelineShape& shape, std::int64_t stage) {
-  // One more than the warm-up, unless that was all of them; the list of tasks is not needed.
-  // Pipelines with filled bubbles hold as much as 1F1B.
-  return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
 }
 
 std::int64_t put_off(const PipelineShape& shape, std::int64_t stage) {

@@ -73,6 +73,98 @@ TEST_CASE("a backend in plain C loads, checks and works", "[backend]") {
   CHECK(work.dtype == "fp32");
 }
 
+namespace {
+
+// A plug-in in C; `bytes` are those of its only item of memory.
+double bytes = 1e9;
+
+void warn(const orch_run* run, const orch_sink* sink) {
+  sink->problem(sink->context, run->nodes > 4 ? ORCH_REJECT : ORCH_WARN, "nodes", "", "");
+}
+
+void tell_memory(const orch_run*, const orch_sink* sink) {
+  const orch_memory memory{sizeof memory, ORCH_DEVICE, "weights", nullptr, 0, 0, bytes};
+  sink->memory(sink->context, &memory);
+}
+
+void tell_work(const orch_run* run, const orch_sink* sink) {
+  const double once = 1;
+  const orch_stages stages{sizeof stages, 1, 0, 0, &once};
+  const auto op = backend::during(backend::gemm("product", 1, 1, 1), {.forward = 1});
+  sink->block(sink->context, "layer");
+  sink->op(sink->context, &op);
+  sink->stages(sink->context, &stages);
+  if (sink->explain != ORCH_TIME) tell_memory(run, sink);
+}
+
+void tell_fit(const orch_run* run, const orch_sink* sink) {
+  warn(run, sink);
+  if (run->nodes <= 4) tell_memory(run, sink);
+}
+
+constexpr orch_strategy kPlain{"plain", "", nullptr, 0, sizeof(orch_param)};
+constexpr orch_backend kOlder{offsetof(orch_backend, fit),
+                              ORCH_ABI_MAJOR,
+                              0,
+                              "c",
+                              "1",
+                              "",
+                              &kPlain,
+                              1,
+                              sizeof kPlain,
+                              warn,
+                              tell_work,
+                              nullptr};
+
+}  // namespace
+
+TEST_CASE("a search asks a plug-in with fit once and an older one twice", "[backend]") {
+  auto newer = kOlder;
+  newer.struct_size = sizeof newer, newer.fit = tell_fit;
+  auto run = make_run("ddp", model_104b(), {1, 1, 16}, 1, 5);
+  for (const auto* description : {&kOlder, static_cast<const orch_backend*>(&newer)}) {
+    const auto loaded = backend::Backend::from(description, "orch-c.abi3.so");
+    REQUIRE(loaded);
+    run.strategy = loaded->strategies().front();
+    run.settings = {std::vector<plan::Value>()};
+    run.nodes = 2;
+    backend::ProblemTally tally;
+    backend::Work work, whole;
+    REQUIRE(loaded->fit(loaded->abi_run(run), tally, work));
+    CHECK(tally.reasons == 0);
+    CHECK(tally.warnings == 1);
+    CHECK(tally.warning == "nodes");
+    REQUIRE(loaded->work(run, backend::WorkTexts::none, whole));
+    CHECK(work.memory.size() == 1);
+    REQUIRE(loaded->add_time(loaded->abi_run(run), work));
+    CHECK(work.memory.size() == 1);
+    CHECK(work.ops.size() == whole.ops.size());
+    CHECK(work.counts == whole.counts);
+    run.nodes = 5;
+    REQUIRE(loaded->fit(loaded->abi_run(run), tally, work));
+    CHECK(tally.reasons == 1);
+    CHECK(tally.reason == "nodes");
+  }
+}
+
+TEST_CASE("invalid memory is the plug-in's error, not a reason to reject a run", "[backend]") {
+  auto newer = kOlder;
+  newer.struct_size = sizeof newer, newer.fit = tell_fit;
+  auto run = make_run("ddp", model_104b(), {1, 1, 16}, 1, 5);
+  const auto loaded = backend::Backend::from(&newer, "orch-c.abi3.so");
+  REQUIRE(loaded);
+  run.strategy = loaded->strategies().front();
+  run.settings = {std::vector<plan::Value>()};
+  backend::ProblemTally tally;
+  backend::Work work;
+  bytes = -1;
+  const auto status = loaded->fit(loaded->abi_run(run), tally, work);
+  bytes = 1e9;
+  REQUIRE_FALSE(status);
+  CHECK(has(text(status.error()), "orch-c.abi3.so: "));
+  CHECK(has(text(status.error()), "has -1 bytes"));
+}
+
 TEST_CASE("work that leaves out a stage is refused", "[backend]") {
   const auto loaded = Backends::load({fs::path(ORCH_BROKEN_DIR) / "bad_work"});
   REQUIRE(loaded);
@@ -106,7 +198,7 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   check("many_strategies", "reports 4294967295 strategies, more than 1000");
   check("many_params", "strategy 'plain': reports 4294967295 parameters, more than 1000");
   check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.abi3.so");
-  check("small_value", "parameter 'depth' has a default of 8 bytes, not the 40 of ABI 3.0");
+  check("small_value", "parameter 'depth' has a default of 8 bytes, not the 40 of ABI 3.1");
 }
 
 TEST_CASE("two backends may not offer one strategy", "[backend]") {

@@ -52,6 +52,15 @@ inline backend::Work work_of(const plan::Run& run) {
   return work;
 }
 
+inline void check_same_memory(const backend::Work& fit, const backend::Work& work) {
+  CHECK(fit.stages == work.stages);
+  CHECK(fit.ops.empty());
+  const auto item = [](const backend::Memory& each) {
+    return std::tuple(each.place, each.first, each.last, each.bytes);
+  };
+  CHECK(std::ranges::equal(fit.memory, work.memory, {}, item, item));
+}
+
 struct ReportedProblems {
   std::vector<Error> reasons, warnings;
 };
@@ -60,13 +69,15 @@ inline ReportedProblems problems_of(const plan::Run& run) {
   ReportedProblems problems;
   const auto& backend = built_in().of(*run.strategy);
   backend.check(run, problems.reasons, problems.warnings);
-  // Without text the same problems are found.
+  // A search finds the same problems, and the memory that is in the work.
   backend::ProblemTally tally;
-  backend.check(backend.abi_run(run), tally);
+  backend::Work fit;
+  CHECK(backend.fit(backend.abi_run(run), tally, fit));
   CHECK(tally.reasons == problems.reasons.size());
   CHECK(tally.warnings == problems.warnings.size());
   if (tally.reasons > 0) CHECK(tally.reason == problems.reasons.front().place);
   if (tally.warnings > 0) CHECK(tally.warning == problems.warnings.front().place);
+  if (tally.reasons == 0) check_same_memory(fit, work_of(run));
   return problems;
 }
 

@@ -91,6 +91,7 @@ void compare(SearchBench& bench, const std::string& searched, const std::string&
   CHECK(found.complete);
   CHECK(found.evaluated == found.space);
   CHECK(found.rejected + found.oom + found.fitting == found.space);
+  if (experiment.constraints.empty()) CHECK(found.fitting == static_cast<double>(priced.size()));
   CHECK(days_of(only(found).fastest) ==
         best_by_layout(priced, [](const auto& e) { return e.days_to_train; }));
   double least = 1e30;
@@ -126,6 +127,10 @@ TEST_CASE("constraints of the experiment hold for what is found", "[search]") {
       kept = function(r) return r.recompute ~= "none" or "no" end } })";
   const auto own = "strategies = { megatron {} }, ";
   compare(bench, kHead + kBatch + own + rule, kHead + kBatch + kAll + rule);
+  // One that asks for no setting, but for what follows from the layout.
+  const std::string of_layout = R"(constraints = {
+      few = function(r) return r.data_parallel * r.micro_batch <= 4 end } })";
+  compare(bench, kHead + kBatch + own + of_layout, kHead + kBatch + kAll + of_layout);
 }
 
 TEST_CASE("functions of the experiment see the layout of the moment", "[search]") {

@@ -96,11 +96,12 @@ static const orch_backend backend = {
     sizeof(orch_strategy),
 #ifdef BROKEN_NULL_FIELDS
     0,
-    0
+    0,
 #else
     check,
-    work
+    work,
 #endif
+    0
 };
 
 #ifdef BROKEN_NO_ENTRY
