@@ -28,9 +28,8 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # It needs this sloppiness to cache sources that use a precompiled header, and finds what they include
   # in the compiler's list of dependencies, without a run of the preprocessor.
-
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
-                                  ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  CCACHE_DEPEND=1 ${CCACHE})
 endif()
 
 # g++ collects garbage each time its heap has grown by 128 MiB: a tenth of a build's time. If each
