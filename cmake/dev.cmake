@@ -60,10 +60,11 @@ foreach(linker lld gold)
   endif()
 endforeach()
 
-# A unity build takes six tenths of the time: names in unnamed namespaces must not clash within a
-# folder, or for tests within a top-level folder.
+# A folder is compiled as one source, because templates that its sources share are then instantiated
+# once. Names in unnamed namespaces must not clash within a folder, or for tests within a top-level
+# folder.
 option(CMAKE_UNITY_BUILD "Compile several sources as one" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
 
 set(orch_common_headers <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <filesystem> <fstream>
                         <functional> <map> <memory> <optional> <set> <span> <sstream> <string>
