@@ -1,6 +1,6 @@
 # Options that make a build fast and its result slower, or dependent on the machine: they belong to the
 # preset dev (ORCH_DEV) and are never used for users' builds. There the functions below do nothing.
-#   orch_dev_level(TARGET SCOPE LEVEL)   compiles TARGET at this level (O0, Og, O2) where a release has -O2
+#   orch_dev_level(TARGET SCOPE LEVEL)   compiles TARGET at this level (Og, O2) where a release has -O2
 #   orch_headers(TARGET LEVEL)           the same, with a precompiled header of common includes
 #   orch_headers_owner(NAME HEADERS…)    a target that makes a precompiled header, for others to reuse
 #   orch_reuse_headers(TARGET OWNER)     lets a target reuse it
@@ -26,9 +26,10 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # ccache needs this sloppiness to cache sources that use a precompiled header.
+  # It needs this sloppiness to cache sources that use a precompiled header, and finds what they include
+  # in the compiler's list of dependencies, without a run of the preprocessor.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-                                  ${CCACHE})
+                                  CCACHE_DEPEND=1 ${CCACHE})
 endif()
 
 # g++ collects garbage each time its heap has grown by 128 MiB: a tenth of a build's time. If each
@@ -49,10 +50,21 @@ if(memory_of_a_job GREATER 3000)
   add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-expand=300;--param=ggc-min-heapsize=500000>")
 endif()
 
-# A unity build takes six tenths of the time: names in unnamed namespaces must not clash within a
-# folder, or for tests within a top-level folder.
+# GNU's default linker takes a second for a program with LibTorch, these two a tenth of it.
+include(CheckLinkerFlag)
+foreach(linker lld gold)
+  check_linker_flag(CXX -fuse-ld=${linker} ORCH_LINKER_${linker})
+  if(ORCH_LINKER_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()
+
+# A folder is compiled as one source, because templates that its sources share are then instantiated
+# once. Names in unnamed namespaces must not clash within a folder, or for tests within a top-level
+# folder.
 option(CMAKE_UNITY_BUILD "Compile several sources as one" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
 
 set(orch_common_headers <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <filesystem> <fstream>
                         <functional> <map> <memory> <optional> <set> <span> <sstream> <string>

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -109,20 +110,23 @@ class Columns {
 
   template <class Read>  // makes a cell's content from a const Row&
   Column& add(std::string name, std::string title, int rank, Read read) {
-    return all_.emplace_back(
-        Column{std::move(name), std::move(title), rank, reader(std::move(read))});
+    return add_read(std::move(name), std::move(title), rank, reader(std::move(read)));
   }
   Column& add(Column column) { return all_.emplace_back(std::move(column)); }
   // A column for programs only.
   template <class Read>
   Column& add(std::string name, Read read) {
-    return add(std::move(name), "", 0, std::move(read));
+    return add_read(std::move(name), "", 0, reader(std::move(read)));
   }
   template <class Read>
   std::function<Cell(std::size_t)> reader(Read read) const {
-    return [held = held_, read = std::move(read)](std::size_t row) {
-      return Cell(read(*held->rows[row]));
-    };
+    if constexpr (std::is_empty_v<Read> && std::default_initializable<Read>) {
+      return plain_reader([](const Row& row) { return Cell(Read{}(row)); });
+    } else {
+      return [held = held_, read = std::move(read)](std::size_t row) {
+        return Cell(read(*held->rows[row]));
+      };
+    }
   }
   Column* find(std::string_view name) {
     const auto found = std::ranges::find(all_, name, &Column::name);
@@ -141,6 +145,17 @@ class Columns {
     std::vector<Row> own;
     std::vector<const Row*> rows;
   };
+
+  // One function for all columns of a kind of rows: there are hundreds, and one each takes long to
+  // compile.
+  Column& add_read(std::string name, std::string title, int rank,
+                   std::function<Cell(std::size_t)> cell) {
+    return all_.emplace_back(Column{std::move(name), std::move(title), rank, std::move(cell)});
+  }
+  std::function<Cell(std::size_t)> plain_reader(Cell (*read)(const Row&)) const {
+    return [held = held_, read](std::size_t row) { return read(*held->rows[row]); };
+  }
+
   std::shared_ptr<RowStore> held_;
   std::vector<Column> all_;
 };

@@ -36,7 +36,7 @@ void kill_all(const std::vector<pid_t>& pids) {
 TEST_CASE("killed at random moments it ends as if it never had been", "[train]") {
   const std::string backend = GENERATE("ddp", "megatron", "zero3");
   CAPTURE(backend);
-  const int most = backend == "megatron" ? 20 : 10, steps = 4 * most;
+  const int most = backend == "megatron" ? 10 : 6, steps = 4 * most;
   auto json = long_run(2, steps);
   if (backend == "ddp") {
     json["settings"]["compression"] = "powersgd";
