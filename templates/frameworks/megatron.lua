@@ -377,7 +377,7 @@ function megatron.megatron_lm_flags(core)
   end
   if run.rampup_samples > 0 and since("0.18") then
     refuse("batch.rampup", "--rampup-batch-size is gone from 0.18 on, and its successor is not rendered yet",
-           "use 0.17")
+           carried and "leave it out" or "use 0.17")
   end
   local connections = job.environment.CUDA_DEVICE_MAX_CONNECTIONS
   local one = not fsdp and not settings.overlap_experts
@@ -391,6 +391,53 @@ function megatron.megatron_lm_flags(core)
                  NVTE_CPU_OFFLOAD_V1 = modules and "1" or nil,
                  PYTORCH_CUDA_ALLOC_CONF = "expandable_segments:True" }
 end
+
+-- The same flags for a program that has Megatron-LM's settings by other names: { flag, words }, one for
+-- each flag.
+function megatron.flags_with_words(flags)
+  local out = {}
+  for _, word in ipairs(flags) do
+    if type(word) == "string" and string.sub(word, 1, 2) == "--" then
+      out[#out + 1] = { word, {} }
+    else
+      local words = out[#out][2]
+      words[#words + 1] = word
+    end
+  end
+  return out
+end
+
+-- The name of --num-layers as a field: num_layers.
+function megatron.field_of_flag(flag)
+  local letters = {}
+  for i = 3, #flag do
+    local c = string.sub(flag, i, i)
+    letters[#letters + 1] = c == "-" and "_" or c
+  end
+  return table.concat(letters)
+end
+
+-- "a" and "b=c" of "a=b=c"; the whole and nil without the character.
+function megatron.cut(text, character)
+  for i = 1, #text do
+    if string.sub(text, i, i) == character then return string.sub(text, 1, i - 1), string.sub(text, i + 1) end
+  end
+  return text
+end
+
+-- Fields of TransformerConfig that have another name than their flag, or another value than its words:
+-- true for a switch that is on, false for one that is off.
+megatron.core_fields = {
+  ["--num-virtual-stages-per-pipeline-rank"] = "virtual_pipeline_model_parallel_size",
+  ["--num-experts"] = "num_moe_experts", ["--norm-epsilon"] = "layernorm_epsilon",
+  ["--disable-bias-linear"] = { add_bias_linear = false }, ["--swiglu"] = { gated_linear_unit = true },
+  ["--no-rope-fusion"] = { apply_rope_fusion = false },
+  ["--no-gradient-accumulation-fusion"] = { gradient_accumulation_fusion = false },
+  ["--no-masked-softmax-fusion"] = { masked_softmax_fusion = false },
+  ["--no-bias-gelu-fusion"] = { bias_activation_fusion = false },
+  ["--no-bias-dropout-fusion"] = { bias_dropout_fusion = false },
+  ["--untie-embeddings-and-output-weights"] = { share_embeddings_and_output_weights = false },
+}
 
 -- Flags that a field of the run decides although they may not be there.
 megatron.megatron_owns = {
