@@ -103,9 +103,9 @@ local function special(made, said)
     ["--accumulate-allreduce-grads-in-fp32"] = function() say("mixed_precision", "grad_reduce_in_fp32", true) end,
     ["--attention-backend"] = function(words) say("model", "attention_backend", python("AttnBackend." .. words[1])) end,
     ["--tokenizer-type"] = function(words) say("tokenizer", "tokenizer_type", words[1]) end,
-    ["--vocab-size"] = function(words)
-      say("model", "vocab_size", words[1])
-      say("tokenizer", "vocab_size", words[1])
+    ["--vocab-size"] = function()
+      say("model", "vocab_size", padded_vocab()) -- it pads none that is said
+      say("tokenizer", "vocab_size", model.vocab)
     end,
     ["--mock-data"] = function() said.mock = true end,
     ["--data-path"] = function(words) say("dataset", "data_path", { words[1] }) end,
@@ -123,7 +123,7 @@ local function fill(flags)
   for section in pairs(sections) do made[section] = {} end
   -- What Megatron-LM does without being told, and this library does not.
   for field, value in pairs { bias_activation_fusion = true, bias_dropout_fusion = true, masked_softmax_fusion = true,
-                              cross_entropy_loss_fusion = false, should_pad_vocab = true } do
+                              cross_entropy_loss_fusion = false } do
     made.model[field] = value
   end
   if model.rope and model.kv_rank == 0 then made.model.apply_rope_fusion = true end

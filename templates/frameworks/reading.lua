@@ -804,7 +804,8 @@ local titan_silent = {
   "--debug.deterministic", "--parallelism.pipeline_parallel_microbatch_size", "--parallelism.pipeline_parallel_layers_per_stage",
   "--lr_scheduler.decay_ratio", "--validation.enable", "--validation.freq", "--validation.steps", "--validation.dataset",
   "--experimental.custom_import", "--optimizer.implementation", "--optimizer.early_step_in_backward", "--compile.components",
-  "--config", "--module", "--hf_assets_path", "--dump_folder", "--training.gc_freq", "--parallelism.enable_async_tensor_parallel",
+  "--quantize.linear.float8.filter_fqns", "--quantize.linear.float8.enable_fsdp_float8_all_gather",
+  "--quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", "--config", "--module", "--hf_assets_path", "--dump_folder", "--training.gc_freq", "--parallelism.enable_async_tensor_parallel",
   "--parallelism.disable_loss_parallel", "--model.print_after_conversion", "--training.compile", "--compile.enable",
 }
 

@@ -81,7 +81,6 @@ def recipe():
             rotary_base=10000,
             seq_length=4096,
             share_embeddings_and_output_weights=False,
-            should_pad_vocab=True,
             tensor_model_parallel_size=1,
             transformer_layer_spec=partial(get_gpt_decoder_block_spec, use_transformer_engine=True),
             v_head_dim=128,

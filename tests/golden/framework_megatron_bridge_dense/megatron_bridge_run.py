@@ -63,9 +63,8 @@ def recipe():
             seq_length=8192,
             sequence_parallel=True,
             share_embeddings_and_output_weights=False,
-            should_pad_vocab=True,
             tensor_model_parallel_size=4,
-            vocab_size=128256,
+            vocab_size=128512,
         ),
         train=TrainingConfig(
             exit_signal_handler=True,
