@@ -96,9 +96,7 @@ local function special(made, said)
     ["--bf16"] = function() said.precision = "bf16_mixed" end,
     ["--fp16"] = function() said.precision = "fp16_mixed" end,
     ["--fp8-format"] = function(words) say("mixed_precision", "fp8", words[1]) end,
-    ["--fp8-recipe"] = function(words)
-      if not given "mixed_precision.fp8_recipe" then say("mixed_precision", "fp8_recipe", words[1]) end
-    end,
+    ["--fp8-recipe"] = function(words) say("mixed_precision", "fp8_recipe", words[1]) end,
     ["--grad-reduce-in-bf16"] = function() say("mixed_precision", "grad_reduce_in_fp32", false) end,
     ["--accumulate-allreduce-grads-in-fp32"] = function() say("mixed_precision", "grad_reduce_in_fp32", true) end,
     ["--attention-backend"] = function(words) say("model", "attention_backend", python("AttnBackend." .. words[1])) end,

@@ -283,6 +283,14 @@ local function offload_activations(argv)
   return modules ~= ""
 end
 
+-- True if args have a recipe of fp8, in the words of any of the programs.
+local function gives_recipe()
+  for _, name in ipairs { "--fp8-recipe", "--fp8_recipe", "fp8_recipe", "mixed_precision.fp8_recipe" } do
+    if given(name) then return true end
+  end
+  return false
+end
+
 local function kernels(argv)
   if settings.recompute == "full" then
     add(argv, "--recompute-granularity", "full", "--recompute-method", "uniform", "--recompute-num-layers", 1)
@@ -296,7 +304,7 @@ local function kernels(argv)
   if settings.dtype == "fp8" then
     add(argv, "--fp8-format", "hybrid")
     -- One scale for each tensor, as the estimate has it; "blockwise" and "mxfp8" are for args to say.
-    if since("0.12") and not given "--fp8-recipe" then add(argv, "--fp8-recipe", "tensorwise") end
+    if since("0.12") and not gives_recipe() then add(argv, "--fp8-recipe", "tensorwise") end
   end
   if settings.cross_entropy == "fused" then
     refuse_before("0.8", "cross_entropy", "has it")

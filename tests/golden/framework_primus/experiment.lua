@@ -13,7 +13,7 @@ return experiment {
     megatron {
       pipeline_parallel = 8, expert_parallel = 64, expert_dispatch = "nodes", nodes_limit = 4, stage_layers = "7,8,8,8,8,8,8,6",
       zero_stage = 1, dtype = "fp8", recompute = "selective", recompute_modules = "mla_up_proj+mlp", cross_entropy = "fused",
-      fp32_accumulate = true, flash_attention = true, framework = "primus@26.5", args = { "--moe_aux_loss_coeff", 1e-4 },
+      fp32_accumulate = true, flash_attention = true, framework = "primus@26.5", args = { "moe_aux_loss_coeff=1e-4", "--fp8_recipe=blockwise" },
       environment = { PRIMUS = "/opt/primus" },
     },
   },
