@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
@@ -270,10 +271,12 @@ Value default_engine(const Param& engine, const std::string& framework) {
   const auto name = framework_name(framework).name;
   // torchtitan stores the same activations as Megatron-LM, and has neither DeepSpeed's waits nor
   // nanotron's sums.
-  const char* own = name.starts_with("megatron-deepspeed")                           ? "deepspeed"
-                    : name == "nanotron"                                             ? "nanotron"
-                    : contains({"megatron-core", "megatron-lm", "torchtitan"}, name) ? "megatron"
-                                                                                     : "";
+  constexpr std::array kOfMegatron{"megatron-bridge", "megatron-core", "megatron-lm",
+                                   "nemo",            "primus",        "torchtitan"};
+  const char* own = name.starts_with("megatron-deepspeed") ? "deepspeed"
+                    : name == "nanotron"                   ? "nanotron"
+                    : contains(kOfMegatron, name)          ? "megatron"
+                                                           : "";
   for (const std::string known : {own, "framework"})
     if (contains(engine.choices, known)) return known;
   return engine.default_value;

@@ -282,6 +282,14 @@ common.megatron_sizes = {
   { "--num-layers", "layers" }, { "--hidden-size", "hidden" }, { "--num-attention-heads", "heads" },
   { "--seq-length", "seq" },
 }
+-- Of a mixture of experts, and of latent attention.
+common.megatron_experts = {
+  { "--num-experts", "experts" }, { "--moe-router-topk", "experts_per_token", 2 }, { "--moe-ffn-hidden-size", "expert_hidden" },
+}
+common.megatron_latent = {
+  { "--q-lora-rank", "q_rank" }, { "--kv-lora-rank", "kv_rank", 32 }, { "--qk-head-dim", "head_dim", 128 },
+  { "--qk-pos-emb-head-dim", "rope_dim", 64 }, { "--v-head-dim", "value_dim", 128 },
+}
 common.megatron_rates = {
   { "--lr", "learning_rate" }, { "--min-lr", "min_learning_rate", 0 }, { "--lr-decay-style", "schedule", "linear" },
   { "--weight-decay", "weight_decay", 0.01 }, { "--adam-beta1", "beta1", 0.9 }, { "--adam-beta2", "beta2", 0.999 },
@@ -340,18 +348,19 @@ function common.megatron_training(argv)
   end
 end
 
--- Refuses what neither Megatron-LM nor programs derived from it support.
-function common.refuse_megatron()
-  common.refuse_formats(framework.name == "megatron-lm" and "fp8" or nil)
+-- Refuses what neither Megatron-LM nor programs derived from it support; `whole`: the program is
+-- Megatron-LM of today.
+function common.refuse_megatron(whole)
+  common.refuse_formats(whole and "fp8" or nil)
   common.refuse_unless(settings.optimizer, "adamw", "optimizer")
   common.refuse_unless(settings.compression, "none", "compression", "use framework = \"torch\", whose hook does it")
   common.refuse_unless(settings.fill_bubbles, false, "fill_bubbles")
-  common.refuse_unless(settings.stage_layers, "", "stage_layers", "let the stages be dealt")
   common.refuse_unless(settings.master_weights, true, "master_weights")
   common.refuse_unless(settings.prefetch, 1, "prefetch")
   common.refuse_unless(settings.reduce_dtype, "dtype", "reduce_dtype")
   common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
-  if framework.name ~= "megatron-lm" then
+  if not whole then
+    common.refuse_unless(settings.stage_layers, "", "stage_layers", "let the stages be dealt")
     common.refuse_unless(settings.offload_activations, false, "offload_activations")
     if (settings.zero_stage or 0) > 1 then
       refuse("zero_stage", "gradients and weights are sharded by Megatron-FSDP, which Megatron-LM has", "use zero_stage = 1")

@@ -156,19 +156,62 @@ local function megatron_attention(model)
   local channels = number("--kv-channels")
   if channels and model.heads and channels * model.heads ~= model.hidden then model.head_dim = channels end
   if on("--multi-latent-attention") then
-    model.q_rank, model.kv_rank = number("--q-lora-rank"), number("--kv-lora-rank")
-    model.head_dim, model.rope_dim = number("--qk-head-dim"), number("--qk-pos-emb-head-dim")
-    model.value_dim = number("--v-head-dim")
+    for field, value in pairs(read_fields(megatron_latent, "")) do model[field] = value end
+    no_effect { "--qk-layernorm" } -- its norms are part of it
+  elseif on("--qk-layernorm") then
+    model.qk_norm = true
   end
   if on("--add-qkv-bias") then model.qkv_bias = true end
-  if on("--qk-layernorm") then model.qk_norm = true end
+  if on("--use-rope-scaling") then
+    model.rope_factor = number("--rope-scaling-factor") or 8
+  end
 end
 
-local function megatron_experts(model)
-  model.experts = number("--num-experts")
-  if not model.experts then return end
-  model.experts_per_token = number("--moe-router-topk") or 2
-  model.expert_hidden = number("--moe-ffn-hidden-size")
+-- The dense layers of --moe-layer-freq "([0]*3+[1]*58)", which has a 0 for each of them.
+local function dense_layers(pattern)
+  local at, count = 1, 0
+  local function digits()
+    local first = at
+    while at <= #pattern and string.byte(pattern, at) >= 48 and string.byte(pattern, at) <= 57 do at = at + 1 end
+    return tonumber(string.sub(pattern, first, at - 1))
+  end
+  while at <= #pattern do
+    local c, places = string.sub(pattern, at, at), 0
+    at = at + 1
+    if c == "[" then
+      local dense = false
+      while at <= #pattern and string.sub(pattern, at, at) ~= "]" do
+        local value = digits()
+        if value then places, dense = places + 1, value == 0 else at = at + 1 end
+      end
+      at = at + 1
+      local times = 1
+      if string.sub(pattern, at, at) == "*" then
+        at = at + 1
+        times = digits() or 1
+      end
+      if places > 1 then return nil end
+      if not dense then return count end
+      count = count + times
+    end
+  end
+  return count
+end
+
+local function megatron_mixture(model)
+  local mixture = read_fields(megatron_experts, "")
+  if not mixture.experts then return end
+  for field, value in pairs(mixture) do model[field] = value end
+  if on("--moe-router-enable-expert-bias") then model.router_bias = true end
+  local pattern = text("--moe-layer-freq")
+  if pattern and pattern ~= "1" then
+    local dense = contains(pattern, "[") and dense_layers(pattern)
+    if dense then
+      model.dense_layers = dense > 0 and dense or nil
+    else
+      command.assume("experts in every layer, where the script says --moe-layer-freq " .. pattern)
+    end
+  end
   local shared = number("--moe-shared-expert-intermediate-size")
   local width = model.expert_hidden or model.ffn_hidden
   if shared and width then model.shared_experts = math.max(1, shared // width) end
@@ -208,7 +251,7 @@ local function megatron_model(framework)
   model.vocab = megatron_vocab(framework)
   model.ffn_hidden = number("--ffn-hidden-size")
   megatron_attention(model)
-  megatron_experts(model)
+  megatron_mixture(model)
   local place = text("--position-embedding-type") or ""
   local rope = place == "rope" or on("--use-rotary-position-embeddings") == true
   local parts = {
@@ -312,6 +355,10 @@ end
 local function megatron_dtype()
   if text("--fp8-format") or on("--fp8-hybrid", "--fp8-e4m3") then
     no_effect { "--bf16" }
+    local recipe = text("--fp8-recipe")
+    if recipe and recipe ~= "tensorwise" and recipe ~= "delayed" then
+      command.assume("fp8 with a scale for each tensor, where the script says --fp8-recipe " .. recipe)
+    end
     return "fp8"
   end
   if on("--bf16") then return "bf16" end
@@ -331,12 +378,71 @@ local function megatron_recompute(settings)
   if modules and #modules > 0 and settings.recompute == "selective" then settings.recompute_modules = table.concat(modules, "+") end
 end
 
+-- Each (ab)*3 or a*3 of a text written out.
+local function written_out(text)
+  local out, group, last = {}, nil, ""
+  local at = 1
+  while at <= #text do
+    local c = string.sub(text, at, at)
+    if c == "*" then
+      local first = at + 1
+      while at < #text and string.byte(text, at + 1) >= 48 and string.byte(text, at + 1) <= 57 do at = at + 1 end
+      for _ = 2, tonumber(string.sub(text, first, at)) or 1 do out[#out + 1] = last end
+      if string.sub(text, first, at) == "0" then out[#out] = nil end
+    elseif c == "(" then
+      group = at + 1
+    elseif c == ")" and group then
+      last = string.sub(text, group, at - 1)
+      out[#out + 1] = last
+      group = nil
+    elseif not group and c ~= "," then
+      last = c
+      out[#out + 1] = c
+    end
+    at = at + 1
+  end
+  return table.concat(out)
+end
+
+-- "7,7,6" of --pipeline-model-parallel-layout "Et*7|t*7|t*6L"; nil where stages have several pieces.
+local function layers_of_stages(layout, stages)
+  local parts = listed(written_out(written_out(layout)), "|")
+  if #parts ~= stages then
+    command.assume("layers dealt evenly, where the script says --pipeline-model-parallel-layout " .. layout)
+    return nil
+  end
+  local counts = {}
+  for i, part in ipairs(parts) do
+    local count = 0
+    for j = 1, #part do
+      if string.sub(part, j, j) == "t" then count = count + 1 end
+    end
+    counts[i] = string.format("%d", count)
+  end
+  return table.concat(counts, ",")
+end
+
 local function megatron_layout(settings)
   settings.tensor_parallel = number("--tensor-model-parallel-size", "--model-parallel-size") or 1
   settings.pipeline_parallel = on("--no-pipeline-parallel") and 1 or number("--pipeline-model-parallel-size") or 1
   settings.context_parallel = number("--context-parallel-size")
   settings.expert_parallel = number("--expert-model-parallel-size")
   settings.expert_tensor_parallel = number("--expert-tensor-parallel-size")
+  local sender = text("--moe-token-dispatcher-type")
+  if sender == "flex" or on("--moe-enable-deepep") then
+    settings.expert_dispatch = "nodes"
+    local groups, limit = number("--moe-router-num-groups"), number("--moe-router-group-topk")
+    local ranks = (settings.expert_parallel or 1) * (settings.expert_tensor_parallel or settings.tensor_parallel)
+    if groups and limit and command.gpus_per_node > 0 and groups * command.gpus_per_node == ranks then settings.nodes_limit = limit end
+  elseif sender == "allgather" then
+    command.assume("experts' tokens travel all-to-all, where the script gathers them")
+  end
+  no_effect { "--moe-enable-deepep", "--moe-flex-dispatcher-backend", "--moe-router-num-groups", "--moe-router-group-topk" }
+  if on("--overlap-moe-expert-parallel-comm") then settings.overlap_experts = true end
+  local way = text("--cp-comm-type")
+  if way and way ~= "p2p" and settings.context_parallel and settings.context_parallel > 1 then
+    command.assume("context parallelism passes keys and values in a ring, where the script says --cp-comm-type " .. way)
+  end
   settings.sequence_parallel = on("--sequence-parallel") == true
   if settings.tensor_parallel == 1 then settings.sequence_parallel = false end
   if on("--tp-comm-overlap") then settings.overlap_tensor = true end
@@ -346,6 +452,8 @@ local function megatron_layout(settings)
     local layers = command.number("--num-layers")
     if layers then settings.interleave = math.max(1, layers // (settings.pipeline_parallel * chunk)) end
   end
+  local written = text("--pipeline-model-parallel-layout")
+  if written and not chunk and not settings.interleave then settings.stage_layers = layers_of_stages(written, settings.pipeline_parallel) end
   local method = text("--pp-partition-method") or ""
   local ends = on("--account-for-embedding-in-pipeline-split") and on("--account-for-loss-in-pipeline-split")
   if ends or contains(method, "embedding") then settings.stage_partition = "transformer|embedding" end
@@ -400,7 +508,10 @@ local megatron_silent = {
   "--apply-layernorm-1p", "--rotary-percent", "--use-rope-scaling", "--num-dataset-builder-threads", "--adam-eps", "--start-weight-decay",
   "--end-weight-decay", "--weight-decay-incr-style", "--codecarbon-dir", "--universal-checkpoint", "--no-async-tensor-model-parallel-allreduce",
   "--profile", "--profile-step-start", "--profile-step-end", "--profile-ranks", "--moe-router-load-balancing-type", "--moe-aux-loss-coeff",
-  "--moe-token-dispatcher-type", "--moe-grouped-gemm", "--moe-z-loss-coeff", "--moe-router-dtype", "--lr-warmup-init", "--mmap-warmup",
+  "--moe-grouped-gemm", "--moe-z-loss-coeff", "--moe-router-dtype", "--lr-warmup-init", "--mmap-warmup",
+  "--moe-router-score-function", "--moe-router-pre-softmax", "--moe-router-topk-scaling-factor", "--moe-router-bias-update-rate",
+  "--moe-permute-fusion", "--moe-router-fusion", "--rope-type", "--no-rope-fusion", "--fp8-amax-history-len", "--fp8-amax-compute-algo",
+  "--fp8-margin", "--fp8-interval", "--cross-entropy-fusion-impl", "--rope-scaling-factor",
 }
 
 -- Arguments that a written experiment has as its own.
@@ -693,7 +804,8 @@ local titan_silent = {
   "--debug.deterministic", "--parallelism.pipeline_parallel_microbatch_size", "--parallelism.pipeline_parallel_layers_per_stage",
   "--lr_scheduler.decay_ratio", "--validation.enable", "--validation.freq", "--validation.steps", "--validation.dataset",
   "--experimental.custom_import", "--optimizer.implementation", "--optimizer.early_step_in_backward", "--compile.components",
-  "--config", "--module", "--hf_assets_path", "--dump_folder", "--training.gc_freq", "--parallelism.enable_async_tensor_parallel",
+  "--quantize.linear.float8.filter_fqns", "--quantize.linear.float8.enable_fsdp_float8_all_gather",
+  "--quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", "--config", "--module", "--hf_assets_path", "--dump_folder", "--training.gc_freq", "--parallelism.enable_async_tensor_parallel",
   "--parallelism.disable_loss_parallel", "--model.print_after_conversion", "--training.compile", "--compile.enable",
 }
 

@@ -24,7 +24,12 @@ end
 
 local function refuse_what()
   local t = training
-  if model.family ~= "llama" then refuse("model", "torchtitan trains Llama", "use llama-3-8b") end
+  if model.family == "moe" then
+    local _ = model.experts, model.experts_per_token, model.expert_hidden
+    refuse("model", "torchtitan's mixtures of experts have the sizes of its registry, which are not rendered", "use framework = \"megatron-lm@0.19\"")
+  elseif model.family ~= "llama" then
+    refuse("model", "torchtitan trains Llama", "use llama-3-8b")
+  end
   if t.init ~= "" then refuse("training.init", "torchtitan does not read our checkpoints", "leave it out") end
   if t.dropout > 0 or t.attention_dropout > 0 then refuse("training.dropout", "torchtitan has none", "use 0") end
   if t.evaluate_every > 0 then refuse("training.evaluate_every", "its data is not split as ours", "set 0") end
@@ -42,7 +47,11 @@ local function refuse_what()
   refuse_unless(settings.tied_scatter, "once", "tied_scatter")
   refuse_unless(settings.overlap_param_gather, false, "overlap_param_gather")
   if settings.offload == "optimizer" then refuse("offload", "torchtitan offloads all or nothing", "use full") end
-  if settings.dtype ~= "bf16" and settings.dtype ~= "fp32" then refuse("dtype", "torchtitan has bf16 and fp32", "use bf16") end
+  if settings.dtype == "fp8" then
+    unequal("dtype", "its fp8 needs torchao beside it, and gains speed with --compile.enable only", "give args = { \"--compile.enable\" }")
+  elseif settings.dtype ~= "bf16" and settings.dtype ~= "fp32" then
+    refuse("dtype", "torchtitan has bf16, fp32 and fp8", "use bf16")
+  end
   if run.strategy == "deepspeed" then refuse("strategy", "DeepSpeed's stages are DeepSpeed's", "use fsdp { ... }") end
   local _ = t.split, t.init_std, t.loss_scale, t.loss_scale_window, settings.flash_attention, settings.fused_kernels
   _ = settings.master_weights, settings.gradient_as_bucket_view, settings.bucket_mb, settings.reduce_dtype
@@ -56,6 +65,7 @@ end
 -- Its own loader, schedule and registry, which main has and our driver of 0.2.2 replaces.
 local function refuse_main()
   local t = training
+  if settings.dtype == "fp8" then refuse("dtype", "fp8 is not rendered for the configurations of main", "use framework = \"torchtitan@0.2.2\"") end
   if t.data ~= "" then refuse("training.data", "torchtitan reads datasets by name", "leave it out: c4 is read") end
   if t.schedule == "constant" then refuse("training.schedule", "it decays linearly or by cosine", "use cosine") end
   if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then refuse("training.decay_steps", "it decays over all steps", "set 0") end
@@ -129,14 +139,17 @@ end
 local function old()
   local t = training
   local local_batch = run.pipeline_parallel > 1 and run.micro_batch * run.accumulate or run.micro_batch
+  local narrow = settings.dtype == "fp8"
   return toml {
     job = { description = run.id },
-    model = { name = "orch", flavor = "orch" },
+    model = { name = "orch", flavor = "orch", converters = narrow and { "quantize.linear.float8" } or nil },
+    -- One scale for each tensor; the head stays in 16 bits, and weights are gathered in them.
+    ["quantize.linear.float8"] = narrow and { filter_fqns = { "output" } } or nil,
     optimizer = optimizer { name = "AdamW" },
     lr_scheduler = { warmup_steps = t.warmup_steps }, -- the driver's schedule has the rest
     training = { local_batch_size = local_batch, global_batch_size = run.global_batch, seq_len = model.seq,
                  max_norm = t.clip, steps = run.total_steps, enable_cpu_offload = settings.offload == "full",
-                 mixed_precision_param = settings.dtype == "bf16" and "bfloat16" or "float32",
+                 mixed_precision_param = settings.dtype == "fp32" and "float32" or "bfloat16",
                  mixed_precision_reduce = "float32" },
     debug = { seed = t.seed },
     parallelism = parallelism(),

@@ -125,7 +125,9 @@ TEST_CASE("what a template renders is read back as the same run", "[app][price]"
   const auto name =
       GENERATE(as<std::string>(), "framework_megatron_lm", "framework_megatron_lm_old",
                "framework_megatron_modules", "framework_megatron_offload",
-               "framework_megatron_fsdp", "framework_bloom", "framework_megatron_deepspeed");
+               "framework_megatron_fsdp", "framework_megatron_experts",
+               "framework_megatron_context", "framework_megatron_llama", "framework_bloom",
+               "framework_megatron_deepspeed");
   CAPTURE(name);
   const Desk desk;
   const auto app = app::App::create();

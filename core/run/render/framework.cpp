@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -24,10 +25,9 @@ namespace orch::render {
 namespace {
 
 // Functions that templates share, to render and to read; not frameworks.
-constexpr const char* kCommon = "common";
-constexpr const char* kReading = "reading";
+constexpr std::array<const char*, 3> kShared{"common", "megatron", "reading"};
 
-bool is_shared(std::string_view name) { return name == kCommon || name == kReading; }
+bool is_shared(std::string_view name) { return contains(kShared, name); }
 
 // __index of a watched table; upvalues: the table, its name, and the set of names that were read.
 int watched_index(lua_State* L) {
@@ -204,7 +204,7 @@ Result<std::unique_ptr<Frameworks::Engine>> Frameworks::Engine::load(const fs::p
   auto engine = std::unique_ptr<Engine>(new Engine(file, shipped / "pinned.txt"));
   engine->define_complaint("refuse", engine->refused_);
   engine->define_complaint("unequal", engine->unequal_);
-  for (const char* shared : {kCommon, kReading})
+  for (const char* shared : kShared)
     if (auto status = engine->define_common(shipped / (std::string(shared) + ".lua")); !status)
       return status.error();
   auto chunk = engine->sandbox_.load(*text, file.string());
