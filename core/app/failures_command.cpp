@@ -113,8 +113,8 @@ Result<PastFailures> read_past(const CalibrateArguments& arguments, const Learne
       if (errors.add(some)) std::ranges::move(*some, std::back_inserter(attempts));
       continue;
     }
-    constexpr std::size_t kLargest = std::size_t{1} << 30;  // ten million jobs
-    const auto text = read_file(file, kLargest);
+    constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // ten million jobs
+    const auto text = read_file(file, kMostBytes);
     if (!errors.add(text)) continue;
     auto some = launch::parse_job_history(*text, file);
     if (errors.add(some)) history.add(std::move(*some));

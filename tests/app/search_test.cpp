@@ -178,7 +178,7 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   auto more = asked(file);
   more.opening.open = {"flash_attention"};
   CHECK(space(desk, more) == all * 2);
-  // overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
+  // overlap_tensor, overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
   // fused_kernels and four values of prefetch.
   const auto fsdp =
       written(desk, "fsdp.lua",
@@ -188,7 +188,7 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
                .constraints = ""});
   auto open = asked(fsdp);
   open.opening.open = {"all"};
-  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4 * 3);
+  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4 * 3);
   auto where = asked(file);
   where.where = "gpus == 8 and strategy == \"fsdp\"";
   const auto kept = desk(app::search_command, where);
