@@ -18,6 +18,8 @@ Zero3Setup::Zero3Setup(const backend::BackendRun& run)
     model.sequence_parallel = tensor > 1;
   }
   if (fsdp) model.overlap_tensor = settings.overlap_tensor(run);
+  // Of torchtitan's traffic half hides: 0.25 of 0.45 s in an 8B, 2.3 and 2.9 of 4.7 s in a 70B.
+  model.overlap_scatters = false;
   if (fsdp) pipeline = run->pipeline_parallel, chunks = settings.interleave(run);
   if (staged()) {
     keeps_all = true;

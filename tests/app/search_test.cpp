@@ -178,8 +178,8 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   auto more = asked(file);
   more.opening.open = {"flash_attention"};
   CHECK(space(desk, more) == all * 2);
-  // overlap_tensor, overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
-  // fused_kernels and four values of prefetch.
+  // overlap_tensor, overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer,
+  // flash_attention, fused_kernels and four values of prefetch.
   const auto fsdp =
       written(desk, "fsdp.lua",
               {.gpus = "gpus = 2",

@@ -54,7 +54,8 @@ struct Transformer {
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::uint32_t modules = 0;  // mask of enum Module for ORCH_RECOMPUTE_SELECTIVE; 0: core attention
   bool sequence_parallel = false;
-  bool overlap_tensor = false;  // its gathers and scatters overlap the products
+  bool overlap_tensor = false;   // its gathers overlap the products
+  bool overlap_scatters = true;  // and then its scatters too
   bool flash_attention = false;
   // Bytes of the products' operands, if below 16 bits; 0: they are not. Attention and messages use
   // 16 bits.

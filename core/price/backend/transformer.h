@@ -215,7 +215,7 @@ inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (!model.keeps_gathered)
     tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
   tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0},
-                    hidden);
+                    hidden && model.overlap_scatters);
 }
 
 // The rounding of a product's operand, with a transposed copy for the weights' gradients: 2 bytes
