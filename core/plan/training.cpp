@@ -128,9 +128,9 @@ Errors check_training(const Training& training, const std::string& place) {
   Errors errors;
   if (training.keep_checkpoints == 0 && training.checkpoint_every > 0)
     errors.push_back({place + ".keep_checkpoints",
-                fmt::format("0 writes no checkpoints, but checkpoint_every is {}",
-                            training.checkpoint_every),
-                "keep at least one, or leave checkpoint_every out"});
+                      fmt::format("0 writes no checkpoints, but checkpoint_every is {}",
+                                  training.checkpoint_every),
+                      "keep at least one, or leave checkpoint_every out"});
   check_rates(training, place, errors);
   check_dropout("dropout", training.dropout, place, errors);
   check_dropout("attention_dropout", training.attention_dropout, place, errors);
