@@ -271,8 +271,8 @@ Value default_engine(const Param& engine, const std::string& framework) {
   const auto name = framework_name(framework).name;
   // torchtitan stores the same activations as Megatron-LM, and has neither DeepSpeed's waits nor
   // nanotron's sums.
-  constexpr std::array kOfMegatron{"megatron-bridge", "megatron-core", "megatron-lm",
-                                   "nemo",            "primus",        "torchtitan"};
+  constexpr std::array kOfMegatron{"megatron-bridge", "megatron-core", "megatron-lm", "nemo",
+                                   "primus",          "torchtitan"};
   const char* own = name.starts_with("megatron-deepspeed") ? "deepspeed"
                     : name == "nanotron"                   ? "nanotron"
                     : contains(kOfMegatron, name)          ? "megatron"

@@ -235,7 +235,10 @@ return {
     local flags, environment = megatron_lm_flags(19)
     local made, said = fill(flags)
     said.precision = said.precision or "bf16_mixed"
-    made.mixed_precision.grad_reduce_in_fp32 = made.mixed_precision.grad_reduce_in_fp32 ~= false
+    -- As Megatron-LM without a flag: bf16 is summed in fp32, fp16 is not.
+    if made.mixed_precision.grad_reduce_in_fp32 == nil then
+      made.mixed_precision.grad_reduce_in_fp32 = said.precision == "bf16_mixed"
+    end
     refuse_args(made)
     return {
       argv = { in_run(path) },

@@ -122,12 +122,11 @@ TEST_CASE("the job of BLOOM is priced as it ran", "[app][price]") {
 
 // Those of Hugging Face and torchtitan start drivers of ours, which read run.json.
 TEST_CASE("what a template renders is read back as the same run", "[app][price]") {
-  const auto name =
-      GENERATE(as<std::string>(), "framework_megatron_lm", "framework_megatron_lm_old",
-               "framework_megatron_modules", "framework_megatron_offload",
-               "framework_megatron_fsdp", "framework_megatron_experts",
-               "framework_megatron_context", "framework_megatron_llama", "framework_bloom",
-               "framework_megatron_deepspeed");
+  const auto name = GENERATE(
+      as<std::string>(), "framework_megatron_lm", "framework_megatron_lm_old",
+      "framework_megatron_modules", "framework_megatron_offload", "framework_megatron_fsdp",
+      "framework_megatron_experts", "framework_megatron_context", "framework_megatron_llama",
+      "framework_bloom", "framework_megatron_deepspeed");
   CAPTURE(name);
   const Desk desk;
   const auto app = app::App::create();
