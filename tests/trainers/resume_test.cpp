@@ -194,8 +194,9 @@ TEST_CASE("a run that keeps no checkpoints writes none", "[train]") {
   json["training"]["checkpoint_every"] = 0;
   json["training"]["keep_checkpoints"] = 0;
   TrainerRun run(json);
-  REQUIRE(run.attempt().ok());
-  CHECK(run.finished());
+  const auto only = run.attempt();
+  REQUIRE(only.ok());
+  CHECK(only.finished());
   CHECK(run.losses().size() == 6);
   CHECK(checkpoint::list(run.checkpoints()).empty());
 }
