@@ -191,7 +191,7 @@ TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm]
       const auto& outcome = outcomes[static_cast<std::size_t>(rank)];
       CAPTURE(trial, rank, outcome.exit_code, outcome.signal);
       CHECK_THAT(outcome.said, ContainsSubstring("rank 1"));
-      CHECK(outcome.seconds < 2 + 4);
+      CHECK(outcome.seconds < 2 + 20);  // with the start of its process; a hang would not end
     }
   }
 }
