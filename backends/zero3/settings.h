@@ -38,9 +38,8 @@ struct Zero3Settings : plan::CommonSettings {
       1, plan::kManyRanks};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
   Flag overlap_tensor{"overlap_tensor",
-                      "gathers and scatters of tensor parallelism run under the products beside "
-                      "them, as torchtitan's asynchronous tensor parallelism (planned, not trained "
-                      "here)",
+                      "tensor parallelism's gathers run under the products beside them, as with "
+                      "torchtitan's asynchronous tensor parallelism (planned, not trained here)",
                       false};
   ChoiceSetting fsdp_offload{
       "offload",

@@ -233,7 +233,7 @@ Ending answer_question(TuneCommand& t, AppSession& session, TunedQuestion& quest
     if (run.may_recur) {
       question.ended = "a run failed";
       return {Error{run.planned->run.id, run.failure,
-                    "the next runs would fail too. Mend the cause, then: orch retry " +
+                    "the next runs would fail too. Fix the cause, then: orch retry " +
                         shell_path(fs::path(t.runs()) / t.name() / run.planned->run.id) +
                         ", and orch tune again"},
               Exit::runs_failed};
