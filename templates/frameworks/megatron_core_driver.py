@@ -95,6 +95,7 @@ def build(run, size):
     from megatron.core.models.gpt import GPTModel
     from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
     from megatron.core.tensor_parallel import random
+    from megatron.core.transformer.module import Float16Module
     t, settings = run["training"], run["settings"]
     parallel_state.initialize_model_parallel(run["tensor_parallel"], run["pipeline_parallel"])
     random.model_parallel_cuda_manual_seed(t["seed"])
@@ -110,6 +111,8 @@ def build(run, size):
         first_weights(run, model)
     shards, half = settings["zero_stage"] == 1, settings["dtype"] == "bf16"
     model = model.to("cpu" if CPU else torch.cuda.current_device())
+    if half:  # norms and embeddings too, as in Megatron-LM
+        model = Float16Module(config, model)
     ddp = DistributedDataParallelConfig(grad_reduce_in_fp32=settings["fp32_accumulate"] or not half,
                                         overlap_grad_reduce=settings["overlap_grad_reduce"] and not CPU,
                                         use_distributed_optimizer=shards)

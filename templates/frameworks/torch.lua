@@ -1,5 +1,6 @@
 -- Plain PyTorch through torch_driver.py, which lies beside this file and is copied into the run's
--- folder: DDP with PyTorch's hooks, or FSDP2. First weights, samples and rules are ours.
+-- folder: DDP with PyTorch's hooks, or FSDP2. First weights, samples and rules are ours. With
+-- args = { "--compile" } torch.compile has the model, or with FSDP2 each of its layers.
 return {
   doc = "plain PyTorch by a driver of ours: DDP, DDP + PowerSGD, FSDP2; gpt and bloom",
   versions = {},

@@ -289,6 +289,15 @@ def shard(model, run, settings, device):
     return fully_shard(model, **words)
 
 
+def compiled(model, how):
+    """Fails where it cannot. FSDP2 gathers between layers: there each is compiled by itself, without its gathers."""
+    if how != "fsdp":
+        return torch.compile(model, fullgraph=True)
+    for i, block in enumerate(model.layers):
+        model.layers[i] = torch.compile(block, fullgraph=True)
+    return model
+
+
 def import_deepspeed(device):
     os.environ.setdefault("DS_ACCELERATOR", device)
     import deepspeed
@@ -300,13 +309,15 @@ def import_deepspeed(device):
 class Trainer:
     """Forward, backward and update of one step, whoever shares the work."""
 
-    def __init__(self, run, model, device, config=None):
+    def __init__(self, run, model, device, config=None, compile_it=False):
         self.run, self.settings, self.training, self.device = run, run["settings"], run["training"], device
         self.config = config  # DeepSpeed's
         self.how = "deepspeed" if config else "ddp" if run["strategy"] == "ddp" else "fsdp"
         self.half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.settings["dtype"])
         self.scaler = None
         t = self.training
+        if compile_it:
+            model = compiled(model, self.how)
         if self.how == "deepspeed":
             return self.begin_deepspeed(model)
         if self.how == "fsdp":
@@ -514,16 +525,17 @@ def options_of(run):
             "slopes": alibi_slopes(model["heads"]) if model["family"] == "bloom" else None}
 
 
-def train(run, folder, attempt, config):
+def train(run, folder, attempt, config, compile_it):
     stop = []
     signal.signal(signal.SIGUSR1, lambda *_: stop.append(1))
     device = begin(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     torch.backends.cuda.matmul.allow_tf32 = run["settings"]["dtype"] == "tf32"
     t, steps, seq = run["training"], total_steps(run), run["model"]["seq"]
     torch.manual_seed(t["seed"] + dist.get_rank())
-    model = Model(run["model"], options_of(run)).to(device)
+    with device:
+        model = Model(run["model"], options_of(run))
     model.draw(t["seed"], t["init_std"])
-    trainer, events = Trainer(run, model, device, config), Events(attempt)
+    trainer, events = Trainer(run, model, device, config, compile_it), Events(attempt)
     checkpoints = os.path.join(folder, "checkpoints")
     step, consumed = trainer.load(checkpoints)
     data = open_data(run, folder, 0, run["global_batch"] * steps)
@@ -570,6 +582,7 @@ def main():
     parser.add_argument("--run", required=True, help="run.json of the run's folder")
     parser.add_argument("--attempt", required=True, help="the attempt's folder")
     parser.add_argument("--deepspeed", help="DeepSpeed's configuration; without it DDP or FSDP2 shares the work")
+    parser.add_argument("--compile", action="store_true", help="torch.compile: the model, or with FSDP2 each of its layers")
     arguments = parser.parse_args()
     with open(arguments.run) as file:
         run = json.load(file)
@@ -577,7 +590,7 @@ def main():
     if arguments.deepspeed:
         with open(arguments.deepspeed) as file:
             config = json.load(file)
-    train(run, os.path.dirname(os.path.abspath(arguments.run)), arguments.attempt, config)
+    train(run, os.path.dirname(os.path.abspath(arguments.run)), arguments.attempt, config, arguments.compile)
 
 
 if __name__ == "__main__":
