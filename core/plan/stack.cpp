@@ -50,11 +50,12 @@ void set_spread(Constant& spread, const char* name, const Stack& stack, bool apa
   if (own) spread.origin = own->origin;
 }
 
-bool stands_for(const Stack& stack, std::string_view strategy, std::string_view engine) {
+// `by` is an engine or a framework's name.
+bool stands_for(const Stack& stack, std::string_view strategy, std::string_view by) {
   return std::ranges::any_of(stack.runs, [&](std::string_view what) {
     if (!what.starts_with(strategy)) return false;
     what.remove_prefix(strategy.size());
-    return what.empty() || (what.starts_with('/') && what.substr(1) == engine);
+    return what.empty() || (what.starts_with('/') && what.substr(1) == by);
   });
 }
 
@@ -83,13 +84,17 @@ double years_apart(const Partition& machine, const Stack& stack) {
   return std::abs(years_of(stack.date) - (released > 0 ? released + kYounger : kNewest));
 }
 
-// All stacks for the run's strategy and engine, tuned or not.
-std::vector<const StackOnPartition*> standing_for(const Run& run) {
+std::vector<const StackOnPartition*> standing_for(const Run& run, std::string_view by) {
   std::vector<const StackOnPartition*> out;
-  const auto engine = run.text_setting("engine");
   for (const auto& each : run.partition->stacks)
-    if (stands_for(*each.stack, run.strategy->name, engine)) out.push_back(&each);
+    if (stands_for(*each.stack, run.strategy->name, by)) out.push_back(&each);
   return out;
+}
+
+// All stacks for the run's strategy and framework, or else its engine; tuned or not.
+std::vector<const StackOnPartition*> standing_for(const Run& run) {
+  auto own = standing_for(run, framework_name(run.framework).name);
+  return own.empty() ? standing_for(run, run.text_setting("engine")) : own;
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct Stack {
   std::string date;  // YYYY or YYYY-MM: the date of its rows
   std::vector<std::string> frameworks;  // their names in measured rows
   std::vector<std::string>
-      runs;           // what it is used for: a strategy, or "megatron/deepspeed" with its engine
+      runs;           // what it is used for: a strategy, "megatron/deepspeed" with its engine, or
+                      // "fsdp/torch" with its framework, which counts more
   bool tuned = true;  // tuned for speed by its makers; software that is not is never a default
   // Factors on the partition's constants of the same name; and spreads of its own.
   std::map<std::string, Constant> constants;

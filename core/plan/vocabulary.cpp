@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "core/plan/family.h"
 
 namespace orch::plan {
@@ -54,6 +55,10 @@ const std::vector<Term>& vocabulary() {
       {"backend", "backend", "backend of the strategy", "", kNothing,
        [](const Run& r) -> Value { return r.strategy->backend; }, kPlanned},
       {"framework", "framework", "the software that trains", "", kAll, read<&Run::framework>},
+      {"args", "args", "arguments of the framework", "", kAll,
+       [](const Run& r) -> Value {
+         return r.args.empty() ? Value() : Value(join(r.args, " "));
+       }},
       {"cluster", "cluster", "the machine", "site", kSpeed,
        [](const Run& r) -> Value { return r.cluster->name; }},
       {"partition", "partition", "partition of the cluster", "", kSpeed,
