@@ -20,9 +20,8 @@ struct Stack {
   std::string like;  // the stack that it was derived from and whose values are the defaults
   std::string date;  // YYYY or YYYY-MM: the date of its rows
   std::vector<std::string> frameworks;  // their names in measured rows
-  std::vector<std::string>
-      runs;           // what it is used for: a strategy, "megatron/deepspeed" with its engine, or
-                      // "fsdp/torch" with its framework, which counts more
+  std::vector<std::string> runs;  // what it is used for: a strategy, "megatron/deepspeed" with its
+                                  // engine, or "fsdp/torch" with its framework, which counts more
   bool tuned = true;  // tuned for speed by its makers; software that is not is never a default
   // Factors on the partition's constants of the same name; and spreads of its own.
   std::map<std::string, Constant> constants;

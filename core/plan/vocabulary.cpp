@@ -56,9 +56,7 @@ const std::vector<Term>& vocabulary() {
        [](const Run& r) -> Value { return r.strategy->backend; }, kPlanned},
       {"framework", "framework", "the software that trains", "", kAll, read<&Run::framework>},
       {"args", "args", "arguments of the framework", "", kAll,
-       [](const Run& r) -> Value {
-         return r.args.empty() ? Value() : Value(join(r.args, " "));
-       }},
+       [](const Run& r) -> Value { return r.args.empty() ? Value() : Value(join(r.args, " ")); }},
       {"cluster", "cluster", "the machine", "site", kSpeed,
        [](const Run& r) -> Value { return r.cluster->name; }},
       {"partition", "partition", "partition of the cluster", "", kSpeed,

@@ -18,6 +18,7 @@ return experiment {
     megatron(fp32 { tensor_parallel = 2 }),
     ddp(fp32 { framework = "torch" }),
     fsdp(fp32 { framework = "torch" }),
+    fsdp(fp32 { framework = "torch", args = { "--compile" } }),
     deepspeed(fp32 { stage = 1, framework = "deepspeed@0.19" }),
     deepspeed(fp32 { stage = 2, framework = "deepspeed@0.19" }),
     deepspeed(fp32 { stage = 3, framework = "deepspeed@0.19" }),

@@ -11,5 +11,6 @@ return experiment {
     fsdp { dtype = "fp32", framework = "torchtitan@0.2.2" },
     fsdp { dtype = "fp32", framework = "torchtitan@0.2.2", sharding = "grad_op", recompute = "full" },
     megatron { dtype = "fp32", tensor_parallel = 2, sequence_parallel = false, framework = "megatron-core@0.16" },
+    megatron { dtype = "bf16", zero_stage = 1, framework = "megatron-core@0.16" },
   },
 }

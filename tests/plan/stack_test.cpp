@@ -79,6 +79,25 @@ TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
   CHECK(name_of(run) == "fsdp-2023");
 }
 
+TEST_CASE("the stack of a framework counts before those of its engine", "[plan][stack]") {
+  auto partition = machine();
+  for (const auto& each : {stack("torch-2026", "2026", {"fsdp/torch", "ddp/torch"}),
+                           stack("torchtitan-2026", "2026", {"fsdp/torchtitan"})})
+    partition.stacks.push_back(
+        {each, std::make_shared<const Partition>(on_stack(partition, each))});
+  const auto by = [&](const char* framework) {
+    auto run = run_of(partition, "fsdp", "framework");
+    run.framework = framework;
+    run.stack = default_stack(run);
+    return name_of(run);
+  };
+  CHECK(by("torch") == "torch-2026");
+  CHECK(by("torch@2.11") == "torch-2026");
+  CHECK(by("torchtitan@0.2.2") == "torchtitan-2026");
+  CHECK(by("hf-fsdp@5") == "fsdp-2023");  // has none of its own
+  CHECK(by("") == "fsdp-2023");
+}
+
 // Like the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this
 // machine.
 TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
