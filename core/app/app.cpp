@@ -190,13 +190,11 @@ Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
 }
 
 tables::RankedRuns view(const PlannedExperiment& outcome) {
-  tables::RankedRuns result;
-  result.experiment = &outcome.experiment;
-  result.rejected = &outcome.rejected;
-  result.duplicates = outcome.duplicates;
-  result.apart = true;
-  for (const auto& run : outcome.runs) result.runs.push_back(&run);
-  return result;
+  return {.experiment = &outcome.experiment,
+          .runs = mapped(outcome.runs, [](const auto& run) { return &run; }),
+          .rejected = &outcome.rejected,
+          .duplicates = outcome.duplicates,
+          .apart = true};
 }
 
 void catch_interrupts() {

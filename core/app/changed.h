@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/plan/cluster.h"
 #include "core/show/answer.h"
 
 namespace orch::app {
@@ -16,6 +18,12 @@ struct ChangedConstant {
   double now = 0;
   std::string was_text, now_text;
 };
+
+// The constants of a cluster's partition whose origin begins with those words.
+std::vector<ChangedConstant> changed_constants(const std::string& cluster,
+                                               const plan::Partition& before,
+                                               const plan::Partition& after,
+                                               std::string_view origin);
 
 // head: header of the new value.
 show::Table changed_table(std::string name, std::string title, const char* head,

@@ -140,9 +140,7 @@ Ending check_command(App& app, const RecordArguments& arguments, Console& consol
   const auto short_ones = std::count_if(judged->begin(), judged->end(),
                                         [](const CheckedRow& one) { return !one.why.empty(); });
   const auto answer = answer_of(std::move(*judged));
-  const auto& [format, screen] = arguments.common;
-  if (auto ended = put_out(show::text_as(format, answer, screen), arguments.output, arguments.words,
-                           console);
+  if (auto ended = put_out(answer, arguments.common, arguments.output, arguments.words, console);
       !ended.ok())
     return ended;
   if (short_ones == 0) return Exit::ok;

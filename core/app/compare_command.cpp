@@ -83,12 +83,10 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   gatherer.tell_passed(console);
   auto comparison = compare::compare(groups, {.same_size = arguments.same_size});
   if (!comparison) return {comparison.error(), Exit::usage};
-  const auto& common = arguments.records.common;
   const auto answer = tables::comparison_answer(std::move(*comparison));
   auto inputs = arguments.records.words;
   inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());
-  return put_out(show::text_as(common.format, answer, common.screen), arguments.records.output,
-                 inputs, console);
+  return put_out(answer, arguments.records.common, arguments.records.output, inputs, console);
 }
 
 }  // namespace orch::app

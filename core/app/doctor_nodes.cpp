@@ -155,20 +155,6 @@ plan::Partition measured_links(const MeasuredNodes& nodes) {
                                              plural(nodes.measured.nodes.size(), "node"), today));
 }
 
-std::vector<ChangedConstant> changed_by(const MeasuredNodes& nodes) {
-  const auto before = hardware::named_constants(*nodes.run.partition);
-  std::vector<ChangedConstant> out;
-  for (const auto& now : hardware::named_constants(measured_links(nodes))) {
-    if (!now.constant.origin.starts_with("measured: all-reduces of orch doctor")) continue;
-    out.push_back({nodes.run.cluster->name, now.name, {}, now.constant.value, "-", now.value});
-    const auto was = std::ranges::find(before, now.name, &hardware::NamedConstant::name);
-    if (was == before.end()) continue;
-    out.back().was = was->constant.value;
-    out.back().was_text = was->value;
-  }
-  return out;
-}
-
 show::Findings findings_of(const MeasuredNodes& nodes) {
   show::Findings out;
   std::vector<std::string> names;
@@ -202,8 +188,10 @@ show::Answer answer_of(const MeasuredNodes& nodes) {
   return {"doctor",
           "",
           {findings_of(nodes), table_of(nodes),
-           changed_table("constants", "links, as the cluster's file has them and as measured",
-                         "measured", changed_by(nodes)),
+           changed_table(
+               "constants", "links, as the cluster's file has them and as measured", "measured",
+               changed_constants(nodes.run.cluster->name, *nodes.run.partition,
+                                 measured_links(nodes), "measured: all-reduces of orch doctor")),
            std::move(details)}};
 }
 

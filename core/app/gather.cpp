@@ -428,6 +428,14 @@ Ending put_out(const std::string& text, const std::string& file,
   return Exit::ok;
 }
 
+Ending put_out(const show::Answer& answer, const CommonArguments& common, const std::string& file,
+               const std::vector<std::string>& inputs, Console& console) {
+  if (!file.empty() && file != "-")
+    return put_out(show::text_as(common.format, answer, common.screen), file, inputs, console);
+  common.give(answer, console);
+  return Exit::ok;
+}
+
 Result<RecordList> all_of(const std::vector<std::string>& words, const FindRecords& find) {
   RecordList out;
   Errors errors;

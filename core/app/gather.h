@@ -90,6 +90,9 @@ Result<std::vector<const record::Record*>> select(const RecordList& pool, const 
 // Prints the text, or writes it to a file, completely or not at all; never over one of the inputs.
 Ending put_out(const std::string& text, const std::string& file,
                const std::vector<std::string>& inputs, Console& console);
+// The same of an answer in the requested format.
+Ending put_out(const show::Answer& answer, const CommonArguments& common, const std::string& file,
+               const std::vector<std::string>& inputs, Console& console);
 Status check_output(const std::string& file, const std::vector<std::string>& inputs);
 
 // The records of all arguments together, or all their errors.

@@ -211,20 +211,6 @@ Status write_measured(App& app, const MeasuredHere& measured, const fs::path& fi
   return write_file_atomically(file, text);
 }
 
-std::vector<ChangedConstant> changed_by(const MeasuredHere& measured) {
-  const auto before = hardware::named_constants(measured.shipped);
-  std::vector<ChangedConstant> out;
-  for (const auto& now : hardware::named_constants(measured.cluster.partitions.front())) {
-    if (!now.constant.origin.starts_with("measured on ")) continue;
-    const auto was = std::ranges::find(before, now.name, &hardware::NamedConstant::name);
-    out.push_back({measured.cluster.name, now.name, {}, now.constant.value, "-", now.value});
-    if (was == before.end()) continue;
-    out.back().was = was->constant.value;
-    out.back().was_text = was->value;
-  }
-  return out;
-}
-
 show::Answer answer_of(const MeasuredHere& measured, const fs::path& file) {
   const auto& [measurement, cluster, shipped, busy] = measured;
   auto title =
@@ -242,7 +228,10 @@ show::Answer answer_of(const MeasuredHere& measured, const fs::path& file) {
                    {"best_threads", measurement.best_threads}};
   return {cluster.name,
           title,
-          {std::move(details), changed_table("constants", "", "measured", changed_by(measured))}};
+          {std::move(details),
+           changed_table("constants", "", "measured",
+                         changed_constants(cluster.name, shipped, cluster.partitions.front(),
+                                           "measured on "))}};
 }
 
 Error no_home() {

@@ -146,15 +146,6 @@ show::Findings facts(const PricedScript& script) {
   return out;
 }
 
-tables::RankedRuns table_of(const plan::Experiment& experiment, const FasterLayouts& faster) {
-  static const std::vector<plan::RejectedRun> kNone;
-  tables::RankedRuns result;
-  result.experiment = &experiment;
-  result.rejected = &kNone;
-  for (const auto& run : faster.runs) result.runs.push_back(&run);
-  return result;
-}
-
 void add_faster(App& app, const PlannedExperiment& planned, const std::string& framework,
                 const FasterLayouts& faster, show::Answer& to) {
   const auto& own = planned.runs.front();
@@ -168,7 +159,10 @@ void add_faster(App& app, const PlannedExperiment& planned, const std::string& f
                                                plural(faster.evaluated, "configuration"))}}});
     return;
   }
-  auto table = tables::runs_table(table_of(planned.experiment, faster), 0);
+  auto table =
+      tables::runs_table({.experiment = &planned.experiment,
+                          .runs = mapped(faster.runs, [](const auto& run) { return &run; })},
+                         0);
   table.name = "faster";
   table.title = fits ? "Faster on the same GPUs" : "What fits on the same GPUs";
   to.sections.push_back(std::move(table));

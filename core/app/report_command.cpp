@@ -196,9 +196,8 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words, console);
   if (format == "csv" || format == "md")
-    return put_out(show::text_as(format, tables::records_answer(page.records),
-                                 arguments.records.common.screen),
-                   file, words, console);
+    return put_out(tables::records_answer(page.records), arguments.records.common, file, words,
+                   console);
   if (format == "svg") return put_out(page::svg(page), file, words, console);
   return write_page(page, arguments, console);
 }

@@ -160,13 +160,9 @@ Status price_all(SearchCommand& s, const search::ResultLists& found) {
 
 // The best run of each question, in their order.
 tables::RankedRuns bests_of(const SearchCommand& s) {
-  static const std::vector<plan::RejectedRun> kNone;
-  tables::RankedRuns result;
-  result.experiment = &s.experiment;
-  result.rejected = &kNone;
-  result.apart = true;
-  for (const auto& question : s.questions) result.runs.push_back(&question.best());
-  return result;
+  return {.experiment = &s.experiment,
+          .runs = mapped(s.questions, [](const auto& question) { return &question.best(); }),
+          .apart = true};
 }
 
 // The name of a question; "" if there is only one.

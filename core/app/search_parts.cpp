@@ -16,13 +16,7 @@ namespace {
 constexpr std::string_view kWrittenBy = "-- Found by orch search";
 
 tables::RankedRuns view(const plan::Experiment& experiment, const RunList& list) {
-  static const std::vector<plan::RejectedRun> kNone;
-  tables::RankedRuns result;
-  result.experiment = &experiment;
-  result.rejected = &kNone;
-  result.runs = list.runs;
-  result.measure = list.measure;
-  return result;
+  return {.experiment = &experiment, .runs = list.runs, .measure = list.measure};
 }
 
 bool starts_with(const std::vector<const plan::Planned*>& runs,

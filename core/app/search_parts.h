@@ -8,7 +8,6 @@
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/plan/resolve.h"
-#include "core/show/tables/json.h"
 
 namespace orch::app {
 

@@ -26,7 +26,7 @@ void declare_data_build(CLI::App& verb, app::DataBuildArguments& to) {
 
 void declare_data_show(CLI::App& verb, app::DataShowArguments& to) {
   verb.add_option("PREFIX", to.prefix, "Prefix of the two files")->required();
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   verb.add_option("--tokenizer", to.tokenizer, "Show the first tokens as text too");
   verb.add_flag("--quick", to.quick, "Read only the index, not the tokens");
 }

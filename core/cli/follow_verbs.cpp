@@ -39,7 +39,7 @@ void add_targets(CLI::App& verb, app::FollowArguments& to) {
 
 void declare_status(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
   add_count(verb, "--hang", to.options.hang_seconds,
             "Seconds without progress (and at least twenty steps' time) that count as a hang", 1,
@@ -83,7 +83,7 @@ void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
                   "(FILE.lua or a name)")
       ->required();
   add_runs(verb, to.runs);
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
@@ -99,7 +99,7 @@ void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
                 "With --nodes: put latencies and bandwidths into the cluster's file")
       ->needs(nodes);
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 void declare_index(CLI::App& verb, app::FollowArguments& to) { add_runs(verb, to.runs); }

@@ -5,17 +5,17 @@ namespace orch::cli {
 
 void declare_backends(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this strategy or backend, training, frameworks or stacks");
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 void declare_clusters(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this cluster, in full");
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 void declare_models(CLI::App& verb, app::ModelArguments& to) {
   verb.add_option("NAME", to.name, "Only this model, with its parts");
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   verb.add_option("--tensor-parallel", to.tensor_parallel, "Number of ranks that split each layer")
       ->check(whole_number(1, 65536));
   verb.add_option("--pipeline-parallel", to.pipeline_parallel, "Number of pipeline stages")
@@ -88,7 +88,7 @@ void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {
                   "With --this-machine: number of processes that measure together")
       ->check(whole_number(1, 1024))
       ->needs(here);
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 }  // namespace orch::cli

@@ -15,7 +15,7 @@ void add_start(CLI::App& verb, std::optional<Date>& start) {
 
 void declare_plan(CLI::App& verb, app::PlanArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   add_set(verb, to.source.set);
   verb.add_option("--where", to.where, "Keep runs for which this Lua expression is true");
   add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
@@ -25,7 +25,7 @@ void declare_plan(CLI::App& verb, app::PlanArguments& to) {
 
 void declare_search(CLI::App& verb, app::SearchArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   add_set(verb, to.source.set);
   add_list(verb, "--keep", to.opening.keep,
            "Keep the experiment's own values of this field (repeatable)", "FIELD");
@@ -41,7 +41,7 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
 void declare_price(CLI::App& verb, app::PriceArguments& to) {
   verb.add_option("SCRIPT", to.script, "Job script, or a launch line in a file; - is stdin")
       ->required();
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
   verb.add_option("--on", to.on, "Machine, where the script does not tell")
       ->type_name("CLUSTER[/PARTITION]");
   add_count(verb, "--gpus", to.gpus, "Number of GPUs, instead of the script's", 1, 1e6);
@@ -58,7 +58,7 @@ void declare_explain(CLI::App& verb, app::ExplainArguments& to) {
   verb.add_option("RUN", to.run.file,
                   "Run id, its beginning or hash, a run folder, or FILE.lua (its best); - is stdin")
       ->required();
-  add_format(verb, to.common, {"table", "md", "json"});
+  add_format(verb, to.common);
   add_set(verb, to.run.set);
   verb.add_option("--where", to.where,
                   "With FILE.lua: the best of the runs for which this is true");
@@ -70,7 +70,7 @@ void declare_probe(CLI::App& verb, app::ProbeArguments& to) {
   verb.add_option("RUN", to.words,
                   "Run ids, their beginnings or hashes, run folders, or FILE.lua (its best)")
       ->required();
-  add_format(verb, to.common, {"table", "md", "json"});
+  add_format(verb, to.common);
   add_set(verb, to.set);
   verb.add_option("--where", to.where,
                   "With FILE.lua: the best of the runs for which this is true");

@@ -25,7 +25,7 @@ void declare_ingest(CLI::App& verb, app::IngestArguments& to) {
   verb.add_option("PATH", to.records.words, "Logs, or folders of them; - is stdin")->required();
   verb.add_flag("--csv", to.csv, "The paths are tables of measurements");
   add_common(verb, to.records);
-  add_format(verb, to.records.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.records.common);
 }
 
 void declare_compare(CLI::App& verb, app::CompareArguments& to) {
@@ -37,7 +37,7 @@ void declare_compare(CLI::App& verb, app::CompareArguments& to) {
   add_runs(verb, to.records.runs);
   verb.add_flag("--same-size", to.same_size, "Scale times to the FLOPs of the first model");
   add_common(verb, to.records);
-  add_format(verb, to.records.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.records.common);
 }
 
 void declare_report(CLI::App& verb, app::ReportArguments& to) {
@@ -62,7 +62,7 @@ void declare_check(CLI::App& verb, app::RecordArguments& to) {
   verb.add_option("WHAT", to.words, "Experiments (FILE.lua or a name) or runs")->required();
   add_runs(verb, to.runs);
   add_common(verb, to);
-  add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_format(verb, to.common);
 }
 
 }  // namespace orch::cli

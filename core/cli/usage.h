@@ -26,7 +26,8 @@ CLI::Option* add_count(CLI::App& verb, const char* name, Number& to, const char*
 // Adds an option that may be given several times.
 void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,
               const char* type);
-void add_format(CLI::App& verb, app::CommonArguments& common, std::vector<std::string> formats);
+void add_format(CLI::App& verb, app::CommonArguments& common,
+                std::vector<std::string> formats = {"table", "md", "csv", "json"});
 void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the run folders
 // --set path=value, for every verb that reads an experiment.
 void add_set(CLI::App& verb, std::vector<std::string>& to);

@@ -31,6 +31,10 @@ struct Cell {
   Value value = {};  // nothing: unknown
   Value low = {}, high = {};
   std::string text = {};
+  // Only on a page:
+  std::string small = {};              // behind the text, in small letters
+  std::vector<std::string> more = {};  // the text opens to these sentences
+  bool is_computed = false;            // by orch: doubts about the source do not apply
 
   Cell() = default;
   // Value and text are the same string.
@@ -53,8 +57,15 @@ struct Column {
   int rank = 0;            // the highest is dropped first on a narrow screen, 0 never
   std::function<Cell(std::size_t row)> cell = {};
   std::string range = {};  // its limits are columns range_low and range_high
-  bool shared = false;     // on a terminal: if equal in all rows, printed once above
+  bool shared = false;     // if equal in all rows, it is printed once above the table
   bool gives_way = false;  // may be cut where nothing else can be left out
+  // Only on a page:
+  std::string under = {};                 // small print below the title
+  std::string meaning = {};               // in one sentence
+  bool is_number = false;                 // sorted by value, and printed with common decimals
+  bool has_choices = false;               // the table can be filtered by its values
+  bool is_hidden = false;                 // until the reader chooses it
+  std::vector<std::string> doubted = {};  // names by which a doubt may refer to it
 };
 inline constexpr int kBelow = -1;  // rank of a last column that is printed below its row
 

@@ -82,17 +82,6 @@ std::string markdown(const TextRows& rows) {
 
 }  // namespace
 
-TextRows without_plain(TextRows rows, const std::string& title, const std::string& word) {
-  const auto found = std::find(rows.front().begin(), rows.front().end(), title);
-  const auto column = found - rows.front().begin();
-  const bool is_plain = std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
-    return row[static_cast<std::size_t>(column)] == word;
-  });
-  if (is_plain)
-    for (auto& row : rows) row.erase(row.begin() + column);
-  return rows;
-}
-
 std::string markdown_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -114,10 +103,6 @@ std::string paint(std::string_view text, std::string_view code, const Screen& sc
 std::string heading(std::string_view title, const Screen& screen) {
   if (screen.markdown) return "## " + markdown_text(title) + "\n\n";
   return paint(title, "1", screen) + "\n";
-}
-
-std::string titled(std::string_view title, const TextRows& rows, const Screen& screen) {
-  return "\n" + heading(title, screen) + grid(rows, screen);
 }
 
 std::string cut(const std::string& text, std::size_t width) {

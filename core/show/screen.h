@@ -23,14 +23,8 @@ using TextRows = std::vector<std::vector<std::string>>;
 std::string grid(const TextRows& rows, const Screen& screen);
 std::size_t width_of(const TextRows& rows);  // the width of its grid
 
-// Removes the column with that title if all its cells are the given plain word.
-TextRows without_plain(TextRows rows, const std::string& title, const std::string& word);
-
 // A separate line above the following text: bold on a terminal.
 std::string heading(std::string_view title, const Screen& screen);
-
-// A grid below its heading, with a blank line above.
-std::string titled(std::string_view title, const TextRows& rows, const Screen& screen);
 
 // Escapes a string for Markdown: neither the end of a cell, nor a link, nor HTML.
 std::string markdown_text(std::string_view text);

@@ -75,6 +75,9 @@ std::string judgement_text(const Comparison& comparison, const compare::Judgemen
 std::string losses_text(const compare::Losses& losses);
 // "80B tokens".
 std::string place_text(const compare::Losses& losses, double at);
+// "at step 120 the loss jumps from 2.31 to 5.02, back at step 140".
 std::string spike_text(const record::Spike& spike);
+// "rank 3 on n2: seconds per step 1.21, others 1".
+std::string node_text(const record::OutlierNode& node);
 
 }  // namespace orch::findings

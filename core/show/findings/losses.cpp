@@ -76,4 +76,9 @@ std::string spike_text(const record::Spike& spike) {
                      spike.at_resume ? ", after a resume," : "", spike.before, spike.peak, back);
 }
 
+std::string node_text(const record::OutlierNode& node) {
+  return fmt::format("{}: {} {}, others {}", node.name, node.what, format_number(node.value),
+                     format_number(node.typical));
+}
+
 }  // namespace orch::findings

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/show/findings/compared.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 
@@ -62,24 +63,6 @@ std::string odd_steps_text(const Measurement& measured) {
   return text;
 }
 
-std::string odd_nodes_text(const Measurement& measured) {
-  std::vector<std::string> out;
-  for (const auto& odd : measured.odd_nodes)
-    out.push_back(fmt::format("{}: {} {} (typical: {})", odd.name, odd.what, shown(odd.value),
-                              shown(odd.typical)));
-  return first_of(out, kMostInList);
-}
-
-std::string spikes_text(const Measurement& measured) {
-  std::vector<std::string> out;
-  for (const auto& spike : measured.spikes)
-    out.push_back(fmt::format("step {}: {} to {}{}{}", spike.step, shown(spike.before),
-                              shown(spike.peak), spike.at_resume ? " at a resume" : "",
-                              spike.recovered > 0 ? fmt::format(", back at {}", spike.recovered)
-                                                  : std::string(", never back")));
-  return first_of(out, kMostInList);
-}
-
 void add_steps(Pairs& out, const Measurement& measured) {
   if (measured.steps > 0)
     add(out, "steps",
@@ -94,8 +77,9 @@ void add_steps(Pairs& out, const Measurement& measured) {
   add_count(out, "skipped steps", measured.skipped_steps);
   add_count(out, "steps with NaN", measured.nan_steps);
   add(out, "odd steps", odd_steps_text(measured));
-  add(out, "odd nodes", odd_nodes_text(measured));
-  add(out, "spikes of the loss", spikes_text(measured));
+  add(out, "odd nodes", first_of(mapped(measured.odd_nodes, findings::node_text), kMostInList));
+  add(out, "spikes of the loss",
+      first_of(mapped(measured.spikes, findings::spike_text), kMostInList));
 }
 
 std::optional<double> stated_of(const Measurement& measured, std::string_view quantity) {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
@@ -19,159 +18,151 @@ namespace orch::page {
 namespace {
 
 using record::Record;
+using show::Cell, show::Column, show::Value;
 
-PageCell plain(const std::string& text) { return {escape(text, kLongestName), {}}; }
+using PageColumns = show::Columns<PageLine>;
 
-PageCell number(const std::optional<double>& value) {
-  if (!value || !std::isfinite(*value)) return {};
-  return {"", Interval{*value, {}, {}, 1}};
-}
-
-PageCell ranged(const std::optional<Interval>& range, double unit = 1) {
-  if (!range) return {};
-  return {"", range->times(1 / unit)};
-}
-
-// A word that expands to its explanation, also without scripts.
-std::string opens(const char* kind, const std::string& word, const std::string& more) {
-  return fmt::format("<details class=\"{}\"><summary>{}</summary>{}</details>", kind, word, more);
-}
-
-PageCell strategy_cell(const PageLine& line) {
-  auto out = plain(strategy_of(*line.record));
-  if (!line.variant.empty()) out.html += fmt::format(" <small>{}</small>", escape(line.variant));
+// A number without a text: the table formats all numbers of a column alike.
+Cell number(const std::optional<double>& value) {
+  Cell out;
+  if (value && std::isfinite(*value)) out.value = *value;
   return out;
 }
 
-PageCell state_cell(const PageLine& line) {
-  const auto& record = *line.record;
-  std::string word(record::name(record.state));
-  if (record.failure != record::Failure::none)
-    word += fmt::format(": {}", record::name(record.failure));
-  for (auto& c : word)
-    if (c == '_') c = ' ';
-  if (!record.reason.empty())
-    word = opens("reason", word, fmt::format("<p>{}</p>", escape(record.reason)));
-  const auto nan = record::nan_text(record.measured);
-  if (!nan.empty()) word += fmt::format(" <small>loss {}</small>", nan);
-  return {word, {}};
+Cell ranged(const std::optional<Interval>& range, double unit = 1) {
+  Cell out;
+  if (!range) return out;
+  out.value = range->value / unit;
+  if (range->has_limits()) out.low = *range->low / unit, out.high = *range->high / unit;
+  return out;
 }
 
-PageCell doubts_cell(const PageLine& line) {
+Cell strategy_cell(const PageLine& line) {
+  Cell out(strategy_of(*line.record));
+  out.small = line.variant;
+  return out;
+}
+
+Cell state_cell(const PageLine& line) {
+  const auto& record = *line.record;
+  Cell out(record::name(record.state));
+  if (record.failure != record::Failure::none)
+    out.text += fmt::format(": {}", record::name(record.failure));
+  std::ranges::replace(out.text, '_', ' ');
+  if (!record.reason.empty()) out.more = {record.reason};
+  if (const auto nan = record::nan_text(record.measured); !nan.empty()) out.small = "loss " + nan;
+  return out;
+}
+
+Cell doubts_cell(const PageLine& line) {
   const auto& doubts = line.record->doubts;
   if (doubts.empty()) return {};
-  std::string list = "<ul>";
-  for (const auto& doubt : doubts) list += fmt::format("<li>{}</li>", escape(doubt.reason));
-  const auto n = doubts.size();
-  return {
-      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + plural(n, "doubt"), list + "</ul>"),
-      Interval{static_cast<double>(n), {}, {}, 1}};
+  Cell out(Value(static_cast<double>(doubts.size())), plural(doubts.size(), "doubt"));
+  out.more = mapped(doubts, &record::Doubt::reason);
+  return out;
 }
 
-PageCell error_cell(const PageLine& line) {
+Cell error_cell(const PageLine& line) {
   const auto error = line.numbers.error();
-  if (!error) return {};
-  return {fmt::format("{:+.1f}", *error), Interval{*error, {}, {}, 1}};
+  return error ? Cell(*error, fmt::format("{:+.1f}", *error)) : Cell();
 }
 
-PageColumn words(const char* name, const char* head,
-                 std::function<PageCell(const PageLine&)> cell) {
-  return {.name = name,
-          .head = head,
-          .has_choices = true,
-          .is_setting = true,
-          .doubted = {name},
-          .cell = std::move(cell)};
+template <class Read>
+Column& add_words(PageColumns& to, const char* name, const char* title, Read read) {
+  auto& out = to.add(name, title, 0, std::move(read));
+  out.has_choices = out.shared = true;
+  out.doubted = {name};
+  return out;
 }
 
 // The column of a numeric field.
-PageColumn field(const char* name, bool has_choices = false) {
+Column& add_field(PageColumns& to, const char* name) {
   const auto& term = *plan::find_term(name);
-  return {.name = name,
-          .head = std::string(term.head),
-          .title = std::string(term.meaning),
-          .is_number = true,
-          .has_choices = has_choices,
-          .is_setting = true,
-          .doubted = {name, std::string(term.alias)},
-          .cell = [name](const PageLine& line) { return number(line.record->field_number(name)); }};
+  auto& out = to.add(name, std::string(term.head), 0, [name](const PageLine& line) {
+    return number(line.record->field_number(name));
+  });
+  out.meaning = term.meaning;
+  out.is_number = out.shared = true;
+  out.doubted = {name, std::string(term.alias)};
+  return out;
 }
 
-PageColumn measure(const char* name, const char* head, const std::string& under,
-                   const std::string& title, std::vector<std::string> doubted,
-                   std::function<PageCell(const PageLine&)> cell) {
-  return {.name = name,
-          .head = head,
-          .under = under,
-          .title = title,
-          .is_number = true,
-          .doubted = std::move(doubted),
-          .cell = std::move(cell)};
+struct ColumnHead {
+  std::string name, title, under, meaning;
+  std::vector<std::string> doubted = {};
+};
+
+template <class Read>
+void add_measure(PageColumns& to, ColumnHead head, Read read) {
+  auto& out = to.add(std::move(head.name), std::move(head.title), 0, std::move(read));
+  out.under = std::move(head.under);
+  out.meaning = std::move(head.meaning);
+  out.is_number = true;
+  out.doubted = std::move(head.doubted);
 }
 
-void add_what(std::vector<PageColumn>& out) {
-  out.push_back({.name = "run", .head = "Run", .cell = [](const PageLine& line) {
-                   return plain(line.name);
-                 }});
-  out.push_back(words("strategy", "Strategy", strategy_cell));
+void add_what(PageColumns& to) {
+  to.add("run", "Run", 0, [](const PageLine& line) { return line.name; });
+  add_words(to, "strategy", "Strategy", strategy_cell);
 }
 
-void add_where(std::vector<PageColumn>& out) {
-  out.push_back(
-      words("source", "Source", [](const PageLine& line) { return plain(line.record->source); }));
-  out.push_back(
-      words("table", "Table", [](const PageLine& line) { return plain(line.record->table); }));
-  out.push_back(
-      words("model", "Model", [](const PageLine& line) { return plain(model_of(*line.record)); }));
-  out.push_back(field("gpus", true));
-  out.push_back(words("gpu", "GPU",
-                      [](const PageLine& line) { return plain(line.record->field_text("gpu")); }));
+void add_where(PageColumns& to) {
+  add_words(to, "source", "Source", [](const PageLine& line) { return line.record->source; });
+  add_words(to, "table", "Table", [](const PageLine& line) { return line.record->table; });
+  add_words(to, "model", "Model", [](const PageLine& line) { return model_of(*line.record); });
+  add_field(to, "gpus").has_choices = true;
+  add_words(to, "gpu", "GPU", [](const PageLine& line) { return line.record->field_text("gpu"); });
 }
 
-void add_layout(std::vector<PageColumn>& out) {
+void add_layout(PageColumns& to) {
   for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
-    out.push_back(field(name, true));
-  for (const auto* name : {"micro_batch", "accumulate", "global_batch"}) out.push_back(field(name));
+    add_field(to, name).has_choices = true;
+  for (const auto* name : {"micro_batch", "accumulate", "global_batch"}) add_field(to, name);
 }
 
-void add_outcome(std::vector<PageColumn>& out) {
-  out.push_back(words("fit", "Fit", [](const PageLine& line) {
+void add_outcome(PageColumns& to) {
+  add_words(to, "fit", "Fit", [](const PageLine& line) -> Cell {
     const auto& record = *line.record;
-    if (record.has_measurement() && line.out != "ran out of memory") return plain("ran");
-    return plain(record.estimated ? std::string(name(record.estimated->fit)) : "");
-  }));
-  out.push_back(words("state", "State", state_cell));
+    if (record.has_measurement() && line.out != "ran out of memory") return "ran";
+    return record.estimated ? Cell(name(record.estimated->fit)) : Cell();
+  });
+  add_words(to, "state", "State", state_cell);
 }
 
 // Adds two adjacent columns: the measured and the estimated values of one quantity.
-void add_both(std::vector<PageColumn>& out, const std::string& name, const char* head,
-              const std::string& title, std::vector<std::string> doubted,
-              MeasuredAndEstimated PageNumbers::*which, const char* interval, double unit = 1) {
+void add_both(PageColumns& to, ColumnHead head, MeasuredAndEstimated PageNumbers::*which,
+              const std::string& interval, double unit = 1) {
   const auto cell = [unit, which](std::optional<Interval> MeasuredAndEstimated::*kind) {
     return [=](const PageLine& line) { return ranged(line.numbers.*which.*kind, unit); };
   };
-  out.push_back(measure(name.c_str(), head, "measured", title + interval, std::move(doubted),
-                        cell(&MeasuredAndEstimated::measured)));
-  out.push_back(measure(("estimated_" + name).c_str(), head, "estimated",
-                        title + ", with the range of nine cases in ten", {},
-                        cell(&MeasuredAndEstimated::estimated)));
+  const ColumnHead estimate{"estimated_" + head.name, head.title, "estimated",
+                            head.meaning + ", with the range of nine cases in ten"};
+  head.under = "measured", head.meaning += interval;
+  add_measure(to, std::move(head), cell(&MeasuredAndEstimated::measured));
+  add_measure(to, estimate, cell(&MeasuredAndEstimated::estimated));
 }
 
-void add_time(std::vector<PageColumn>& out) {
-  add_both(out, "step", "Step s", "seconds per step", {"step_seconds", "step_time_s", "step_time"},
+void add_time(PageColumns& to) {
+  add_both(to,
+           {"step", "Step s", "", "seconds per step", {"step_seconds", "step_time_s", "step_time"}},
            &PageNumbers::step, ", with its 95 % interval");
-  out.push_back(measure("error", "Error %", "of estimate", "estimated over measured time, less one",
-                        {}, error_cell));
-  out.push_back(measure("tokens_per_second", "Tokens/s", "measured", "tokens per second",
-                        {"tokens_per_second", "samples_per_s"}, [](const PageLine& line) {
-                          const auto& rate = line.numbers.rate.measured;
-                          return rate ? number(rate->value) : PageCell{};
-                        }));
-  add_both(out, "days", "Days/100B", "days per 100B tokens", {"days_per_100b_tokens"},
+  add_measure(to, {"error", "Error %", "of estimate", "estimated over measured time, less one"},
+              error_cell);
+  add_measure(to,
+              {"tokens_per_second",
+               "Tokens/s",
+               "measured",
+               "tokens per second",
+               {"tokens_per_second", "samples_per_s"}},
+              [](const PageLine& line) {
+                const auto& rate = line.numbers.rate.measured;
+                return rate ? number(rate->value) : Cell();
+              });
+  add_both(to, {"days", "Days/100B", "", "days per 100B tokens", {"days_per_100b_tokens"}},
            &PageNumbers::days, ", with their 95 % interval");
 }
 
-PageCell tflops_cell(const Record& record, const std::string& convention) {
+Cell tflops_cell(const Record& record, const std::string& convention) {
   for (const auto& found : record.measured.tflops)
     if (found.convention == convention) {
       auto out = number(found.value);
@@ -181,101 +172,112 @@ PageCell tflops_cell(const Record& record, const std::string& convention) {
   return {};
 }
 
-PageColumn estimated_tflops(const char* convention, double plan::Estimate::*member) {
-  return measure("estimated_tflops", "TFLOPs", std::string("estimated, ") + convention,
-                 std::string("TFLOPs per GPU by the convention ") + convention, {},
-                 [member](const PageLine& line) {
-                   const auto& guess = line.record->estimated;
-                   const double value = guess ? (*guess).*member : 0;
-                   return value > 0 ? number(value) : PageCell{};
-                 });
+void add_estimated_tflops(PageColumns& to, const std::string& convention,
+                          double plan::Estimate::*member) {
+  add_measure(to,
+              {"estimated_tflops", "TFLOPs", "estimated, " + convention,
+               "TFLOPs per GPU by the convention " + convention},
+              [member](const PageLine& line) {
+                const auto& guess = line.record->estimated;
+                const double value = guess ? (*guess).*member : 0;
+                return value > 0 ? number(value) : Cell();
+              });
 }
 
 // Adds one column per convention of counting FLOPs, because these cannot be compared. Estimates
 // exist in two conventions.
-void add_tflops(std::vector<PageColumn>& out, const std::vector<PageLine>& lines) {
+void add_tflops(PageColumns& to) {
   std::set<std::string> conventions;
-  for (const auto& line : lines)
-    for (const auto& found : line.record->measured.tflops) conventions.insert(found.convention);
+  for (const auto* line : to.rows())
+    for (const auto& found : line->record->measured.tflops) conventions.insert(found.convention);
   for (const auto& convention : conventions) {
     const auto name = clean(convention, 40);
-    out.push_back(measure(
-        "tflops", "TFLOPs", "measured, " + name, "TFLOPs per GPU by the convention " + name,
-        {"tflops_per_gpu", "tflops"},
-        [convention](const PageLine& line) { return tflops_cell(*line.record, convention); }));
+    add_measure(
+        to,
+        {"tflops",
+         "TFLOPs",
+         "measured, " + name,
+         "TFLOPs per GPU by the convention " + name,
+         {"tflops_per_gpu", "tflops"}},
+        [convention](const PageLine& line) { return tflops_cell(*line.record, convention); });
   }
-  out.push_back(estimated_tflops("megatron", &plan::Estimate::tflops_per_gpu));
+  add_estimated_tflops(to, "megatron", &plan::Estimate::tflops_per_gpu);
   if (conventions.contains("simple6") || conventions.contains("simple8"))
-    out.push_back(estimated_tflops("simple", &plan::Estimate::tflops_per_gpu_simple));
+    add_estimated_tflops(to, "simple", &plan::Estimate::tflops_per_gpu_simple);
 }
 
-void add_memory(std::vector<PageColumn>& out) {
-  add_both(out, "memory", "GiB", "peak memory of the fullest GPU",
-           {"peak_memory_bytes", "mem_gb", "memory"}, &PageNumbers::memory, "", kGiB);
-  out.push_back(measure("memory_limit", "GiB", "limit", "memory that a run can use on a GPU", {},
-                        [](const PageLine& line) {
-                          const auto& limit = line.numbers.memory_limit;
-                          return limit ? number(*limit / kGiB) : PageCell{};
-                        }));
+void add_memory(PageColumns& to) {
+  add_both(to,
+           {"memory",
+            "GiB",
+            "",
+            "peak memory of the fullest GPU",
+            {"peak_memory_bytes", "mem_gb", "memory"}},
+           &PageNumbers::memory, "", kGiB);
+  add_measure(to, {"memory_limit", "GiB", "limit", "memory that a run can use on a GPU"},
+              [](const PageLine& line) {
+                const auto& limit = line.numbers.memory_limit;
+                return limit ? number(*limit / kGiB) : Cell();
+              });
 }
 
-// Hides the columns that few readers need until they are chosen. Of the TFLOPs columns only the
-// first stays visible.
-void hide_details(std::vector<PageColumn>& columns) {
-  static const std::set<std::string> kDetails{
-      "source",        "table", "gpu",        "step",         "estimated_step", "tokens_per_second",
-      "data_parallel", "fit",   "accumulate", "global_batch", "memory_limit"};
-  bool has_tflops = false;
-  for (auto& column : columns) {
-    const bool tflops = column.name == "tflops" || column.name == "estimated_tflops";
-    column.is_hidden = column.is_hidden || kDetails.contains(column.name) || (tflops && has_tflops);
-    has_tflops = has_tflops || tflops;
-  }
-}
-
-// Adds a hidden column for each other quantity.
-void add_others(std::vector<PageColumn>& out) {
+// Adds a column for each other quantity.
+void add_others(PageColumns& to) {
   // Quantities with a column above, and those that the details of a run show.
   static const std::set<std::string_view> kOwn{
       "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
       "peak_memory_bytes", "gpu_hours",         "days_to_train",        "last_loss"};
   using Read = record::Quantity::Value (*)(const record::Quantity&, const Record&);
-  const auto first = out.size();
   const auto cell = [](const record::Quantity& quantity, Read read) {
     return [&quantity, read](const PageLine& line) {
       const auto value = read(quantity, *line.record);
-      return value ? number(record::in_unit(quantity.unit, value->value)) : PageCell{};
+      return value ? number(record::in_unit(quantity.unit, value->value)) : Cell();
     };
   };
   for (const auto& quantity : record::quantities()) {
     if (quantity.rank == record::kUnshown || kOwn.contains(quantity.name)) continue;
-    const std::string name(quantity.name), head(quantity.head), title(quantity.title);
+    const std::string name(quantity.name), title(quantity.head), meaning(quantity.title);
     if (!quantity.planned)
-      out.push_back(measure(name.c_str(), head.c_str(), "measured", title, {name},
-                            cell(quantity, record::measured)));
+      add_measure(to, {name, title, "measured", meaning, {name}}, cell(quantity, record::measured));
     if (quantity.estimated)
-      out.push_back(measure(("estimated_" + name).c_str(), head.c_str(), "estimated", title, {},
-                            cell(quantity, record::estimated)));
+      add_measure(to, {"estimated_" + name, title, "estimated", meaning},
+                  cell(quantity, record::estimated));
   }
-  for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
+}
+
+// Hides the columns that few readers need until they are chosen: all that the list does not have.
+// Of the TFLOPs columns only the first stays visible.
+void hide_details(std::vector<Column>& columns) {
+  static const std::set<std::string> kFirst{"run",        "strategy",         "error",
+                                            "days",       "estimated_days",   "model",
+                                            "gpus",       "tflops",           "estimated_tflops",
+                                            "memory",     "estimated_memory", "state",
+                                            "doubts",     "tensor_parallel",  "pipeline_parallel",
+                                            "micro_batch"};
+  bool has_tflops = false;
+  for (auto& column : columns) {
+    const bool tflops = column.name == "tflops" || column.name == "estimated_tflops";
+    column.is_hidden = !kFirst.contains(column.name) || (tflops && has_tflops);
+    has_tflops = has_tflops || tflops;
+  }
 }
 
 }  // namespace
 
-std::vector<PageColumn> columns_of(const std::vector<PageLine>& lines) {
-  std::vector<PageColumn> out;
+std::vector<Column> columns_of(const std::vector<PageLine>& lines) {
+  PageColumns out(mapped(lines, [](const auto& line) { return &line; }));
   add_what(out);
   add_time(out);
   add_where(out);
-  add_tflops(out, lines);
+  add_tflops(out);
   add_memory(out);
   add_outcome(out);
   add_others(out);
-  out.push_back(
-      measure("doubts", "Doubts", "", "why a number is not to be believed", {}, doubts_cell));
+  add_measure(out, {"doubts", "Doubts", "", "why a number is not to be believed"}, doubts_cell);
   add_layout(out);
-  hide_details(out);
-  return out;
+  auto columns = out.table("").columns;
+  hide_details(columns);
+  return columns;
 }
 
 }  // namespace orch::page

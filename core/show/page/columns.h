@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/record/record.h"
+#include "core/show/answer.h"
 #include "core/show/page/numbers.h"
 
 namespace orch::page {
@@ -23,34 +23,13 @@ struct PageLine {
   bool tied = false;  // a group of ties: estimates that cannot be told from the best one's
 };
 
-// One cell of the table. Without HTML and value it is empty: nothing is known.
-struct PageCell {
-  std::string html;               // what the cell shows; if empty, it shows the value
-  std::optional<Interval> value;  // the sort key in columns of numbers
-  bool is_computed = false;       // by orch: doubts about the source do not apply
-
-  bool is_empty() const { return html.empty() && !value; }
-};
-
-struct PageColumn {
-  std::string name = {};   // identifier for the script
-  std::string head = {};   // heading
-  std::string under = {};  // small print below the heading
-  std::string title = {};  // explanation in one sentence
-  bool is_number = false;
-  bool has_choices = false;               // the table can be filtered by its values
-  bool is_hidden = false;                 // until the reader chooses it
-  bool is_setting = false;                // moves above the table if all runs agree
-  std::vector<std::string> doubted = {};  // names by which a doubt may refer to it
-  std::function<PageCell(const PageLine&)> cell = {};
-};
-
 std::vector<PageLine> lines_of(const std::vector<record::Record>& records);
 
 // The lines that the page shows, in their original order; see kMostRuns.
 std::vector<PageLine> lines_on_page(const std::vector<PageLine>& lines);
 
-// All columns that a record could fill, from left to right; the first one names the run.
-std::vector<PageColumn> columns_of(const std::vector<PageLine>& lines);
+// All columns that a record could fill, from left to right; the first one names the run. They refer
+// to the lines.
+std::vector<show::Column> columns_of(const std::vector<PageLine>& lines);
 
 }  // namespace orch::page

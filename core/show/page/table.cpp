@@ -15,32 +15,40 @@
 namespace orch::page {
 namespace {
 
+using show::Cell, show::Column;
+
+std::optional<double> number_in(const show::Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+bool is_blank(const Cell& cell) { return cell.text.empty() && !number_in(cell.value); }
+
 // A column of the table with the cells of all runs.
-struct HtmlCell {
-  PageColumn column;
-  std::vector<PageCell> cells;
+struct FilledColumn {
+  Column column;
+  std::vector<Cell> cells;
   int decimals = 0;  // of all numbers, so that their points align
 
-  bool is_empty() const {
-    return std::all_of(cells.begin(), cells.end(), [](const PageCell& c) { return c.is_empty(); });
-  }
+  bool is_empty() const { return std::ranges::all_of(cells, is_blank); }
   bool is_the_same() const {
-    return cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const PageCell& c) {
-             return c.html == cells[0].html && c.value.has_value() == cells[0].value.has_value() &&
-                    (!c.value || c.value->value == cells[0].value->value);
+    const auto& first = cells.front();
+    return cells.size() > 1 && std::ranges::all_of(cells, [&](const Cell& c) {
+             return c.text == first.text && c.small == first.small && c.more == first.more &&
+                    c.value == first.value;
            });
   }
 };
 
 // Number of decimals that shows four digits of the median and two of the smallest value; 0 if all
 // values are integers.
-int decimals_of(const std::vector<PageCell>& cells) {
+int decimals_of(const std::vector<Cell>& cells) {
   std::vector<double> values;
   for (const auto& cell : cells)
-    if (cell.value && cell.value->value != 0) values.push_back(std::abs(cell.value->value));
-  if (std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); }) &&
-      std::none_of(cells.begin(), cells.end(),
-                   [](const PageCell& c) { return c.value && c.value->has_limits(); }))
+    if (const auto value = number_in(cell.value); value && *value != 0)
+      values.push_back(std::abs(*value));
+  if (std::ranges::all_of(values, [](double v) { return v == std::floor(v); }) &&
+      std::ranges::none_of(cells, [](const Cell& c) { return plan::is_given(c.low); }))
     return 0;
   std::sort(values.begin(), values.end());
   const auto digits = [](double v) { return static_cast<int>(std::floor(std::log10(v))); };
@@ -52,26 +60,38 @@ std::string fixed(double value, int decimals) {
   return std::abs(value) < 1e15 ? group_digits(value, decimals) : fmt::format("{:.3e}", value);
 }
 
-std::string shown(const HtmlCell& filled, const PageCell& cell) {
-  if (!cell.html.empty() || !cell.value) return cell.html;
-  auto out = fixed(cell.value->value, filled.decimals);
-  if (cell.value->has_limits())
-    out += fmt::format(" <small>{}–{}</small>", fixed(*cell.value->low, filled.decimals),
-                       fixed(*cell.value->high, filled.decimals));
-  return out;
+// A text that opens to more does so without scripts, too.
+std::string opening(const Column& column, const Cell& cell) {
+  std::string list;
+  for (const auto& each : cell.more) list += fmt::format("<p>{}</p>", escape(each));
+  return fmt::format("<details class=\"{}\"><summary>{}</summary>{}</details>", column.name,
+                     escape(cell.text), list);
 }
 
-void head(std::string& out, const PageColumn& column) {
+std::string shown(const FilledColumn& filled, const Cell& cell) {
+  std::string out, small;
+  if (const auto value = number_in(cell.value); value && cell.text.empty()) {
+    out = fixed(*value, filled.decimals);
+    if (const auto low = number_in(cell.low), high = number_in(cell.high); low && high)
+      small = fixed(*low, filled.decimals) + "–" + fixed(*high, filled.decimals);
+  } else {
+    out = cell.more.empty() ? escape(cell.text, kLongestName) : opening(filled.column, cell);
+    small = escape(cell.small);
+  }
+  return small.empty() ? out : out + " <small>" + small + "</small>";
+}
+
+void head(std::string& out, const Column& column) {
   fmt::format_to(
       std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}{}>{}{}</th>)", column.name,
       column.is_hidden ? " data-detail" : "", column.is_number ? R"( class="number")" : "",
       column.has_choices ? " data-choices" : "",
-      column.title.empty() ? "" : fmt::format(R"( title="{}")", escape(column.title)),
-      escape(column.head),
+      column.meaning.empty() ? "" : fmt::format(R"( title="{}")", escape(column.meaning)),
+      escape(column.title),
       column.under.empty() ? "" : fmt::format(" <small>{}</small>", escape(column.under)));
 }
 
-bool concerns(const record::Doubt& doubt, const PageColumn& column) {
+bool concerns(const record::Doubt& doubt, const Column& column) {
   const auto named = ", " + doubt.field + ", ";
   return std::any_of(column.doubted.begin(), column.doubted.end(), [&](const auto& name) {
     return named.find(", " + name + ", ") != std::string::npos;
@@ -79,7 +99,7 @@ bool concerns(const record::Doubt& doubt, const PageColumn& column) {
 }
 
 // A question mark after a value that a doubt concerns.
-std::string mark(const record::Record& record, const PageColumn& column) {
+std::string mark(const record::Record& record, const Column& column) {
   for (const auto& doubt : record.doubts)
     if (concerns(doubt, column))
       return fmt::format(R"( <abbr class="doubt" tabindex="0" title="doubtful: {}">?</abbr>)",
@@ -94,8 +114,8 @@ std::string id_title(const record::Record& record) {
              : fmt::format(R"( title="{}")", escape(record.id, kLongestName));
 }
 
-void cell(std::string& out, const record::Record& record, const HtmlCell& filled,
-          const PageCell& cell) {
+void cell(std::string& out, const record::Record& record, const FilledColumn& filled,
+          const Cell& cell) {
   const auto to = std::back_inserter(out);
   const auto& column = filled.column;
   const auto html = shown(filled, cell);
@@ -106,7 +126,8 @@ void cell(std::string& out, const record::Record& record, const HtmlCell& filled
   }
   out += "<td";
   if (column.is_number) out += R"( class="number")";
-  if (column.is_number && cell.value) fmt::format_to(to, R"( data-v="{}")", cell.value->value);
+  if (const auto value = number_in(cell.value); column.is_number && value)
+    fmt::format_to(to, R"( data-v="{}")", *value);
   out += ">" + html;
   if (!html.empty() && !cell.is_computed) out += mark(record, column);
   out += "</td>";
@@ -140,10 +161,10 @@ std::string of_how_many(const std::vector<PageLine>& lines, std::size_t left_out
 }
 
 // A sentence with the values that all runs share, which need no column.
-std::string same(const std::vector<HtmlCell>& columns) {
+std::string same(const std::vector<FilledColumn>& columns) {
   std::string out;
   for (const auto& filled : columns)
-    out += fmt::format("{}{} <b>{}</b>", out.empty() ? "" : ", ", escape(filled.column.head),
+    out += fmt::format("{}{} <b>{}</b>", out.empty() ? "" : ", ", escape(filled.column.title),
                        shown(filled, filled.cells[0]));
   return out.empty() ? "" : "<p class=\"same\">The same in all runs: " + out + ".</p>\n";
 }
@@ -153,12 +174,13 @@ std::string same(const std::vector<HtmlCell>& columns) {
 std::string table(const std::vector<PageLine>& lines, const std::vector<Chapters>& chapters,
                   std::size_t left_out) {
   if (lines.empty()) return "";
-  std::vector<HtmlCell> columns, common;
-  for (const auto& column : columns_of(lines)) {
-    HtmlCell filled{column, {}};
-    for (const auto& line : lines) filled.cells.push_back(column.cell(line));
+  std::vector<FilledColumn> columns, common;
+  for (auto& column : columns_of(lines)) {
+    FilledColumn filled{std::move(column), {}};
+    for (std::size_t row = 0; row < lines.size(); ++row)
+      filled.cells.push_back(filled.column.cell(row));
     filled.decimals = filled.is_empty() ? 0 : decimals_of(filled.cells);
-    if (column.is_setting && filled.is_the_same() && !filled.is_empty())
+    if (filled.column.shared && filled.is_the_same() && !filled.is_empty())
       common.push_back(std::move(filled));
     else if (columns.empty() || !filled.is_empty())
       columns.push_back(std::move(filled));

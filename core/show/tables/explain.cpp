@@ -227,12 +227,7 @@ show::Table quantities_table(const plan::Planned& p) {
 show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
   const auto experiment = std::make_shared<plan::Experiment>();
   experiment->calendar = calendar;
-  static const std::vector<plan::RejectedRun> kNone;
-  RankedRuns one;
-  one.experiment = experiment.get();
-  one.runs = {&p};
-  one.rejected = &kNone;
-  auto out = show::for_programs(runs_table(one, 0));
+  auto out = show::for_programs(runs_table({.experiment = experiment.get(), .runs = {&p}}, 0));
   for (auto& column : out.columns)
     column.cell = [experiment, read = std::move(column.cell)](std::size_t row) {
       return read(row);

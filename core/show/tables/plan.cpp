@@ -116,7 +116,9 @@ void add_other_terms(PlannedColumns& to) {
 // Adds the parameters of all strategies in the experiment's order, independent of the ranking,
 // except those that are fields of every run.
 void add_settings(const RankedRuns& result, PlannedColumns& to) {
+  std::set<const plan::Strategy*> seen;  // there are far more runs than strategies
   const auto add = [&](const plan::Strategy& strategy) {
+    if (!seen.insert(&strategy).second) return;
     for (const auto& param : strategy.params)
       if (!to.has(param.name))
         to.add(param.name, [name = param.name](const Planned& p) {

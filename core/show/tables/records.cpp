@@ -10,6 +10,7 @@
 #include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 #include "core/record/record.h"
+#include "core/show/findings/compared.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/words.h"
 
@@ -226,16 +227,8 @@ void add_notes(const RecordList& records, std::vector<show::Section>& to) {
     steps.add(steps_text(record.measured), id);
     spent.add(goodput_text(record), id);
     if (record.state != record::RunState::finished) ends.add(record.reason, id);
-    for (const auto& spike : record.measured.spikes)
-      spikes.add(fmt::format("loss {:.4g} to {:.4g} at step {}{}{}", spike.before, spike.peak,
-                             spike.step, spike.at_resume ? ", where it was resumed" : "",
-                             spike.recovered > 0 ? fmt::format(", back at {}", spike.recovered)
-                                                 : ", never back"),
-                 id);
-    for (const auto& node : record.measured.odd_nodes)
-      nodes.add(fmt::format("{}: {} {}, others {}", node.name, node.what, significant(node.value),
-                            significant(node.typical)),
-                id);
+    for (const auto& spike : record.measured.spikes) spikes.add(findings::spike_text(spike), id);
+    for (const auto& node : record.measured.odd_nodes) nodes.add(findings::node_text(node), id);
     for (const auto& doubt : record.doubts) doubts.add(doubt.reason, id);
     missing.add(record.not_estimated, id);
   }

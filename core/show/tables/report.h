@@ -32,12 +32,14 @@ struct RunRank {
   std::string text() const;  // "1=", "7", or empty
 };
 
+inline const std::vector<plan::RejectedRun> kNoneRejected;
+
 // The result of an experiment: runs in the order of the measure, those that do not fit last;
 // grouped by question (core/plan/tie.h) if questions are ranked separately.
 struct RankedRuns {
   const plan::Experiment* experiment = nullptr;
-  std::vector<const plan::Planned*> runs;
-  const std::vector<plan::RejectedRun>* rejected = nullptr;
+  std::vector<const plan::Planned*> runs = {};
+  const std::vector<plan::RejectedRun>* rejected = &kNoneRejected;
   std::size_t duplicates = 0;  // number of runs that the experiment describes more than once
   RankBy measure = RankBy::time;
   bool apart = false;

@@ -131,7 +131,7 @@ TEST_CASE("a doubt is told beside the number it is about", "[page]") {
              ContainsSubstring(
                  "131.5 <abbr class=\"doubt\" tabindex=\"0\" title=\"doubtful: 131.5 TFLOPs do "
                  "not follow"));
-  CHECK_THAT(row, ContainsSubstring("1 doubt</summary><ul><li>131.5 TFLOPs do not follow"));
+  CHECK_THAT(row, ContainsSubstring("1 doubt</summary><p>131.5 TFLOPs do not follow"));
   // What we computed ourselves is not what is doubted.
   CHECK(count(row, "<abbr") == 1);
   CHECK(row_of(text, "toy-5").find("doubt") == std::string::npos);
