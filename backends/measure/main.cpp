@@ -47,6 +47,10 @@ Json memory(double before, double after, double with_products, at::Device device
 train::WorldOptions world_options() {
   auto options = train::world_options_from_environment();
   options.cuda = has_gpu();
+#ifdef ORCH_CUDA
+  // A job may show each rank all GPUs of its node or only its own.
+  if (options.cuda) options.local_rank %= c10::cuda::device_count();
+#endif
   options.timeout_seconds = 60;
   return options;
 }

@@ -217,9 +217,11 @@ struct RunArguments {
 struct TuneArguments {
   RunArguments run;
   tune::TuneLimits limits;
-  std::int64_t steps = 20;  // of a measurement
-  double gpu_hours = 0;     // of all measurements; 0: no limit
-  bool write = false;       // fit the machine's constants to the measurements
+  std::int64_t steps = 20;   // of a measurement
+  double gpu_hours = 0;      // of all measurements; 0: no limit
+  std::size_t together = 4;  // measurements of one SLURM job
+  double minutes = 0;        // time limit of a measurement there; 0: by its estimate
+  bool write = false;        // fit the machine's constants to the measurements
 };
 
 struct LogsArguments {

@@ -16,6 +16,9 @@ namespace {
 std::optional<record::Measurement> measured_in(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return std::nullopt;
+  const auto folders = mapped(*attempts, [&](const auto& attempt) {
+    return folder / "attempts" / std::to_string(attempt.number);
+  });
   for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
     const auto place = folder / "attempts" / std::to_string(attempt->number);
     auto progress = events::read_progress(place, 0);
@@ -23,10 +26,9 @@ std::optional<record::Measurement> measured_in(const fs::path& folder) {
     if (!progress) continue;
     progress->measured.time_items.clear();  // a log's timers have other names
     events::read_profile(place, progress->measured);
-    progress->measured.spent = events::spent_time(
-        mapped(*attempts,
-               [&](const auto& each) { return folder / "attempts" / std::to_string(each.number); }),
-        *attempts);
+    progress->measured.spent = events::spent_time(folders, *attempts);
+    if (const auto energy = events::spent_kwh(folders, *attempts))
+      progress->measured.stated["energy_kwh"] = *energy;
     return progress->measured;
   }
   return std::nullopt;

@@ -158,6 +158,8 @@ class FailureCount {
   }
 
   PastFailures count(const std::vector<PastAttempt>& attempts) {
+    for (const auto& job : history_.jobs)
+      if (job.start > 0 && is_node_failure(job) && is_here(job)) lost_node_.insert(whole(job));
     for (const auto& job : history_.jobs) add(job);
     if (sacct_.jobs > 0 && !out_.waits.empty()) out_.waits_of = "sacct";
     for (const auto& attempt : attempts) add(attempt);
@@ -172,18 +174,29 @@ class FailureCount {
   }
 
  private:
+  bool is_here(const PastJob& job) const {
+    const auto* found = partition_of(job, cluster_);
+    return partition_.empty() || (found && found->name == partition_);
+  }
+
   // Nothing: the job is not counted at all.
   std::optional<std::int64_t> gpus_of(const PastJob& job) {
-    const auto* found = partition_of(job, cluster_);
-    if (!partition_.empty() && (!found || found->name != partition_)) {
+    if (!is_here(job)) {
       uncounted_.add("jobs of other partitions", "they are not of " + partition_);
       return std::nullopt;
     }
+    const auto* found = partition_of(job, cluster_);
     auto gpus = job.gpus;
     if (!history_.tells_gpus() && found) gpus = job.nodes * found->gpus_per_node;
     if (gpus > 0) return gpus;
     uncounted_.add("jobs without GPUs", "the rate is per GPU-hour");
     return std::nullopt;
+  }
+
+  // A heterogeneous job, 123, has a line for each component: 123+0, 123+1.
+  using WholeJob = std::pair<std::string, double>;  // and its start
+  static WholeJob whole(const PastJob& job) {
+    return {job.job.substr(0, job.job.find('+')), job.start};
   }
 
   void add(const PastJob& job) {
@@ -195,12 +208,17 @@ class FailureCount {
     const auto gpus = gpus_of(job);
     if (!gpus) return;
     if (job.hours() > 0) started_.emplace(job.raw.empty() ? job.job : job.raw, &job);
-    extend(sacct_, job.start, job.end);
     sacct_.gpu_hours += job.hours() * static_cast<double>(*gpus);
-    if (*gpus >= out_.wait_gpus && job.waiting > 0 && job.start >= job.waiting && job.hours() > 0)
+    if (counted_.insert(whole(job)).second) add_whole(job, *gpus);
+  }
+
+  // A job, or the first component of one: all wait together, and end together when one has failed.
+  void add_whole(const PastJob& job, std::int64_t gpus) {
+    extend(sacct_, job.start, job.end);
+    if (gpus >= out_.wait_gpus && job.waiting > 0 && job.start >= job.waiting && job.hours() > 0)
       out_.waits.push_back(job.start - job.waiting);
-    if (is_node_failure(job))
-      ++sacct_.failures[job.state];
+    if (lost_node_.contains(whole(job)))
+      ++sacct_.failures[is_node_failure(job) ? job.state : "NODE_FAIL"];
     else if (job.state == "FAILED")
       uncounted_.add("failures of state FAILED", "sacct cannot say whose fault it was");
     else if (contains({"OUT_OF_MEMORY", "TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE"},
@@ -255,6 +273,7 @@ class FailureCount {
   const plan::Cluster& cluster_;
   const std::string& partition_;
   std::multimap<std::string, const PastJob*> started_;  // by the id that the job sees
+  std::set<WholeJob> lost_node_, counted_;
   FailureSource sacct_, ours_;
   UncountedList uncounted_;
   PastFailures out_;

@@ -75,6 +75,8 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   auto& versions = record.origin.versions;
   versions.insert(versions.end(), history.origin.versions.begin(), history.origin.versions.end());
   if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
+  if (const auto energy = events::spent_kwh(folders, attempts))
+    record.measured.stated["energy_kwh"] = *energy;
 }
 
 // Keeps the estimate made before the run; items are computed now, and used only if the totals

@@ -1,6 +1,7 @@
-// Measures the most promising runs of an experiment one after the other, until the best is known.
-// What was measured is in run folders of the experiment NAME-tune, so that a second call continues
-// where the first one was killed.
+// Measures the most promising runs of an experiment, until the best is known. On this machine they
+// are measured one after the other; under SLURM in rounds, whose runs share a job and so wait in
+// the queue once. What was measured is in run folders of the experiment NAME-tune, so that a second
+// call continues where the first one was killed.
 
 #include <fmt/format.h>
 
@@ -32,6 +33,7 @@ struct TunedRun {
   std::optional<double> seconds;  // of a step, measured
   std::string failure;            // why it has no time
   bool may_recur = false;         // whatever is run next: it failed because of the machine
+  bool is_open = false;           // an earlier call submitted it, and it has not ended
   tune::BelievedTime believed = {};
 
   double tokens() const { return planned->run.tokens_per_step(); }
@@ -70,8 +72,10 @@ struct TuneCommand {
   const std::string& runs() const { return arguments.run.plan.options.runs; }
 };
 
-// Believes in the runs that have not failed; times are per token.
-void believe(TunedQuestion& question, const tune::TuneLimits& limits) {
+// Believes in the runs that have not failed; times are per token. Expected: runs that are taken to
+// be measured with the times believed so far.
+void believe(TunedQuestion& question, const tune::TuneLimits& limits,
+             const std::vector<std::size_t>& expected = {}) {
   std::vector<tune::TuneCandidate> candidates;
   std::vector<tune::MeasuredTime> measured;
   std::vector<const plan::Run*> runs;
@@ -82,6 +86,7 @@ void believe(TunedQuestion& question, const tune::TuneLimits& limits) {
     auto timing = plan::timing_of(*run.planned);
     timing.days = run.estimated() / run.tokens();
     if (run.seconds) measured.push_back({candidates.size(), *run.seconds / run.tokens()});
+    if (contains(expected, i)) measured.push_back({candidates.size(), run.believed.time});
     candidates.push_back({timing, {}});
     runs.push_back(&run.planned->run);
     alive.push_back(i);
@@ -177,42 +182,81 @@ Status read_measured(TuneCommand& t, const std::vector<std::string>& ids) {
       run->seconds = step->value;
     else if (record.state == RunState::failed || record.state == RunState::cancelled)
       fail(*run, record);
-    t.gpu_hours += record.measured.gpu_hours.value_or(0);
+    run->is_open = record.state == RunState::pending || record.state == RunState::running;
+    if (!run->is_open) t.gpu_hours += record.measured.gpu_hours.value_or(0);
   }
   return {};
 }
 
-// Submits one run and follows it to its end.
-Ending measure(TuneCommand& t, AppSession& session, const TunedRun& run) {
+// Submits runs and follows them to their end.
+Ending measure(TuneCommand& t, AppSession& session, const TunedQuestion& question,
+               const std::vector<std::size_t>& round) {
   auto arguments = t.arguments.run;
   arguments.plan.common.format = "json";  // the answer is that of tune
   arguments.yes = true;
-  PlannedExperiment one{t.planned.experiment, {*run.planned}, {}, 0};
-  one.experiment.budget = {};
-  auto written = write_folders(t.app, session, one, arguments, t.console);
+  arguments.options.runs_per_job = t.arguments.together;
+  arguments.options.run_seconds = 60 * t.arguments.minutes;
+  PlannedExperiment some{t.planned.experiment, {}, {}, 0};
+  for (const auto place : round) some.runs.push_back(*question.runs[place].planned);
+  some.experiment.budget = {};
+  auto written = write_folders(t.app, session, some, arguments, t.console);
   if (auto* ended = std::get_if<Ending>(&written)) return std::move(*ended);
   std::optional<tables::Standings> end;
-  auto ended = launch_runs(t.app, session, one, arguments, end, t.console);
+  auto ended = launch_runs(t.app, session, some, arguments, end, t.console);
   return ended.exit == Exit::runs_failed ? Ending(Exit::ok) : ended;
 }
 
 std::string seconds_text(double seconds) { return tables::significant(seconds) + " s"; }
 
-void tell(const TuneCommand& t, const TunedQuestion& question, const TunedRun& run) {
+void tell(const TuneCommand& t, const TunedQuestion& question, const TunedRun& run,
+          std::size_t number) {
   const auto what = run.seconds
                         ? fmt::format("{} per step, estimated {}", seconds_text(*run.seconds),
                                       seconds_text(run.estimated()))
                         : run.failure;
-  auto line = fmt::format("{}: {}: {}", question.tried(), run.name, what);
+  auto line = fmt::format("{}: {}: {}", number, run.name, what);
   if (question.best && run.seconds)
     line += fmt::format("; best {}, expected regret {:.1f} %", question.runs[*question.best].name,
                         100 * question.regret);
   t.console.note(line + "\n");
 }
 
-bool is_over_hours(const TuneCommand& t, const TunedRun& next) {
-  return t.arguments.gpu_hours > 0 &&
-         t.gpu_hours + next.planned->job_hours() > t.arguments.gpu_hours;
+// The runs to measure next, as many as one job measures: those that still wait or run, then the
+// most promising, each as if the ones before it took as long as is believed. Empty: the GPU-hours
+// are used.
+std::vector<std::size_t> next_round(const TuneCommand& t, const AppSession& session,
+                                    TunedQuestion& question) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < question.runs.size(); ++i)
+    if (question.runs[i].is_open) out.push_back(i);
+  if (!out.empty()) return out;
+  const auto& limits = t.arguments.limits;
+  const auto way = way_to_launch(question.runs.front().planned->run, session.slurm());
+  const auto most =
+      std::min(way == "slurm" ? t.arguments.together : 1, limits.measured - question.tried());
+  double hours = t.gpu_hours;
+  while (out.size() < most && question.next && !(question.is_known && !out.empty())) {
+    const auto next = *question.next;
+    hours += question.runs[next].planned->job_hours();
+    if (t.arguments.gpu_hours > 0 && hours > t.arguments.gpu_hours) break;
+    out.push_back(next);
+    believe(question, limits, out);
+  }
+  return out;
+}
+
+std::vector<std::string> ids_of(const TunedQuestion& question,
+                                const std::vector<std::size_t>& round) {
+  return mapped(round, [&](std::size_t place) { return question.runs[place].planned->run.id; });
+}
+
+Ending stopped_by(const TuneCommand& t, TunedQuestion& question, const TunedRun& run) {
+  question.ended = "a run failed";
+  return {Error{run.planned->run.id, run.failure,
+                "the next runs would fail too. Fix the cause, then: orch retry " +
+                    shell_path(fs::path(t.runs()) / t.name() / run.planned->run.id) +
+                    ", and orch tune again"},
+          Exit::runs_failed};
 }
 
 // Measures until the question is answered or a limit is reached.
@@ -220,23 +264,24 @@ Ending answer_question(TuneCommand& t, AppSession& session, TunedQuestion& quest
   const auto& limits = t.arguments.limits;
   believe(question, limits);
   while (!question.is_known && question.tried() < limits.measured) {
-    auto& run = question.runs[*question.next];
-    if (is_over_hours(t, run)) {
+    const auto round = next_round(t, session, question);
+    if (round.empty()) {
       question.ended = "the limit of GPU-hours was reached";
       return Exit::ok;
     }
-    if (auto ended = measure(t, session, run); !ended.ok()) return ended;
-    if (auto status = read_measured(t, {run.planned->run.id}); !status) return status.error();
-    if (!run.seconds && run.failure.empty()) run.failure = "ended without a measured step";
+    auto number = question.tried();
+    if (auto ended = measure(t, session, question, round); !ended.ok()) return ended;
+    if (auto status = read_measured(t, ids_of(question, round)); !status) return status.error();
+    for (const auto place : round) {
+      auto& run = question.runs[place];
+      run.is_open = false;
+      if (!run.seconds && run.failure.empty()) run.failure = "ended without a measured step";
+    }
     believe(question, limits);
-    tell(t, question, run);
-    if (run.may_recur) {
-      question.ended = "a run failed";
-      return {Error{run.planned->run.id, run.failure,
-                    "the next runs would fail too. Fix the cause, then: orch retry " +
-                        shell_path(fs::path(t.runs()) / t.name() / run.planned->run.id) +
-                        ", and orch tune again"},
-              Exit::runs_failed};
+    for (const auto place : round) {
+      const auto& run = question.runs[place];
+      tell(t, question, run, ++number);
+      if (run.may_recur) return stopped_by(t, question, run);
     }
   }
   question.ended = "the limit of runs was reached";

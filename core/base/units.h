@@ -12,6 +12,7 @@ using Bytes = double;  // exact up to 2^53; a double because estimates need frac
 inline constexpr double kGB = 1e9;
 inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 inline constexpr double kDay = 86400.0;
+inline constexpr double kJoulesPerKwh = 3.6e6;
 
 enum class Unit { none, bytes, bytes_per_second, seconds, flops, watts };
 

@@ -136,6 +136,13 @@ void declare_tune(CLI::App& verb, app::TuneArguments& to) {
   verb.add_option("--gpu-hours", to.gpu_hours, "GPU-hours that the measurements may take")
       ->check(positive_number());
   add_count(verb, "--steps", to.steps, "Steps of a measurement", 2, 1e6);
+  add_count(verb, "--together", to.together,
+            "Number of runs that a SLURM job measures one after another", 1, 100);
+  verb.add_option(
+          "--minutes", to.minutes,
+          "Time limit of a measurement under SLURM (default: 10 minutes and five times what "
+          "its steps are expected to take)")
+      ->check(positive_number());
   verb.add_flag("-y,--yes", to.run.yes, "Submit without asking");
   verb.add_flag("--oom", to.run.oom, "Try also runs that are estimated not to fit the memory");
   verb.add_flag("--write", to.write,

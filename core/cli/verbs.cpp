@@ -35,7 +35,8 @@ Examples:
 Each measurement is a short job of one run of the experiment. It corrects the estimates of all others, more
 so of layouts that are alike; the next is the run that is most likely to be faster than the best so far.
 It ends when no run is expected to be faster by more than --regret. The runs are those of the experiment
-NAME-tune: called again, tune continues with what is measured.
+NAME-tune: called again, tune continues with what is measured. Under SLURM a job measures several runs
+with the same request one after another, each with a time limit; one that fails does not stop the others.
 
 Examples:
   orch tune experiments/strategies.lua

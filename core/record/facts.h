@@ -24,13 +24,16 @@ struct Submission {
   std::string id;                 // "0007-9f3c2ab81d04e657"
   std::string executor;           // slurm or local
   double time = 0;                // when it was written, seconds since 1970
-  bool array = false;             // true: the n-th run is task n; false: there is one run
+  bool array = false;             // true: the n-th run is task n
+  bool serial = false;            // true: one job does the runs one after another
   std::vector<std::string> runs;  // ids of run folders
   std::vector<ScriptSums> sums;   // one per run, at the time of submission
   int phase = 1;                  // phase of the run's ramp-up, from 1
   std::string after;              // the submission of the previous phase; empty: none
   std::string job;                // the executor's id; empty: unknown
   std::string refused;            // why it was refused; empty: it was not, or unknown
+
+  std::size_t tasks() const { return array ? runs.size() : 1; }  // of the executor
 };
 
 // The comment of a submission's job.

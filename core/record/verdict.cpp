@@ -39,11 +39,12 @@ constexpr int kStopped = 75;
 constexpr int kLeft = 76;
 
 std::string pending_reason(const std::string& word) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> texts = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> texts = {{
       {"Resources", "waiting for free nodes"},
       {"Priority", "other jobs go first"},
       {"Dependency", "waiting for the phase before"},
       {"DependencyNeverSatisfied", "the phase before failed: never starts"},
+      {"InTurn", "waiting for the runs before it in its job"},
       {"JobArrayTaskLimit", "as many run at a time as were allowed"},
       {"BeginTime", "requeued by SLURM, starts soon"},
       {"JobHeldUser", "held by its user: scontrol release"},

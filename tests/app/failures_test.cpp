@@ -240,6 +240,27 @@ TEST_CASE("jobs of other partitions do not count", "[app][failures]") {
   CHECK(row(answer["not_counted"], "what", "jobs of other partitions")["count"] == 1);
 }
 
+// Its components wait, start and end together.
+TEST_CASE("a heterogeneous job counts once, with the hours of all its components",
+          "[app][failures]") {
+  const FailuresBench bench;
+  bench.mine();
+  const auto line = [](const char* id, const char* state, int gpus) {
+    return fmt::format("{}|1|gpu|{}|3600|3600|7200|14400|1|gres/gpu={}\n", id, state, gpus);
+  };
+  const auto text = bench.file(
+      "sacct.txt", kHeader + line("7+0", "CANCELLED by 0", 8) + line("7+1", "NODE_FAIL", 16) +
+                       line("8+0", "NODE_FAIL", 8) + line("8+1", "NODE_FAIL", 8) +
+                       line("9+0", "FAILED", 8) + line("9+1", "FAILED", 8));
+  const auto answer = bench(bench.learn({text.string()}, "mine")).json();
+  const auto& source = answer["sources"][0];
+  CHECK(source["jobs"] == 3);
+  CHECK(source["gpu_hours"] == 2 * 56);
+  CHECK(source["kinds"] == "NODE_FAIL 2");
+  REQUIRE(answer["not_counted"].size() == 1);
+  CHECK(row(answer["not_counted"], "what", "failures of state FAILED")["count"] == 1);
+}
+
 TEST_CASE("our own attempts say why they ended, and count once beside sacct", "[app][failures]") {
   const FailuresBench bench;
   const auto run = bench.planned();

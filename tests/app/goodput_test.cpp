@@ -111,3 +111,29 @@ TEST_CASE("a run with one attempt and no known loss says nothing of it", "[app][
   CHECK_FALSE(bench.report("md").has("since the first start"));
   CHECK_FALSE(bench.explain("json").json().contains("measured_lost"));
 }
+
+TEST_CASE("the energy of a run's GPUs stands beside its estimate", "[app][energy]") {
+  const GoodputBench bench;
+  const auto joules = [](double time, int step, double sum) {
+    return fmt::format(
+        R"({{"event":"step","time":{},"step":{},"loss":3,"step_seconds":10,"joules":{}}})"
+        "\n",
+        GoodputBench::kDay + time, step, sum);
+  };
+  bench.attempt(1, "failed", 1000, 1100, joules(1030, 1, 3.6e5) + joules(1040, 2, 7.2e5));
+  bench.attempt(2, "finished", 1160, 1200, joules(1190, 3, 3.6e5));
+  const auto run = bench.report("json").json()["records"][0];
+  CHECK(run["measured"]["energy_kwh"].get<double>() == Approx(0.3));
+  CHECK(run["estimated"]["energy_kwh"].get<double>() > 0);
+  const auto csv = bench.report("csv").out;
+  INFO(csv);
+  CHECK(csv.find(",energy_kwh,") != std::string::npos);
+  CHECK(csv.find(",estimated_energy_kwh,") != std::string::npos);
+  const auto report = bench.report("md").out;
+  INFO(report);
+  CHECK(report.find("0.30 kWh; estimated for the training, with failures and cooling: ") !=
+        std::string::npos);
+  const auto explained = bench.explain("table").out;
+  INFO(explained);
+  CHECK(explained.find("its GPUs used 0.30 kWh") != std::string::npos);
+}

@@ -136,6 +136,24 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
       "rank 0 is in step 7 in recv #4 of 'up 1→0'; rank 1 waits for it in recv #4 of 'down 0→1'");
 }
 
+TEST_CASE("ranks are counted in the world, also in a smaller group", "[comm][failure]") {
+  const ::TestFolder place;
+  const auto outcomes = run_worlds(
+      3,
+      [](World& world) {
+        auto* ends = world.make_group("ends", {1, 2});
+        const auto tensor = at::ones({1000}, at::kFloat);
+        if (ends != nullptr) ends->all_reduce(tensor).wait();
+        if (world.rank() == 1) ::kill(::getpid(), SIGKILL);
+        if (ends != nullptr) ends->all_reduce(tensor).wait();
+        world.world().barrier();
+      },
+      with_flight(place));
+  CHECK_THAT(outcomes[2].said,
+             ContainsSubstring("all_reduce #2 of 'ends' (4000 bytes; rank 2 of 3 ranks, in a group "
+                               "of 2) failed: rank 1 is gone"));
+}
+
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
   const ::TestFolder place;
   const int victim = GENERATE(1, 0);

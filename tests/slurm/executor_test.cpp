@@ -215,7 +215,7 @@ TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
   CHECK(reply.message.find("Invalid partition name") != std::string::npos);
   const auto path = bench.folder / "test.sbatch";
   const SubmitRequest request{&submission, bench.folder, path, bench.folder, "n", "/dev/null",
-                              "",          {},           0,    -1,           ""};
+                              "",          {},           0,    -1,           "",  0};
   REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
   CHECK_FALSE(bench.executor.test(request));
   REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));

@@ -186,8 +186,10 @@ CommError CommGroup::Impl::failure(const EnteredCollective& what, const std::str
   const auto peer =
       what.peer < 0 ? std::string()
                     : fmt::format(" {} rank {}", what.kind == "send" ? "to" : "from", what.peer);
-  return CommError(fmt::format("{}{} ({} bytes; rank {} of {} ranks) failed: {} [{}]",
-                               name_of(what), peer, what.bytes, common->options.rank, size(),
+  const auto& world = common->options;
+  const auto group = size() < world.size ? fmt::format(", in a group of {}", size()) : "";
+  return CommError(fmt::format("{}{} ({} bytes; rank {} of {} ranks{}) failed: {} [{}]",
+                               name_of(what), peer, what.bytes, world.rank, world.size, group,
                                verdict, first_line(reason)));
 }
 

@@ -44,6 +44,7 @@ void Events::step(const StepEvent& from) {
                               {"skipped", from.skipped},
                               {"communicated_bytes", from.communicated_bytes}};
   if (from.bubble) json["bubble"] = *from.bubble;
+  if (from.joules) json["joules"] = *from.joules;
   write("step", json);
 }
 

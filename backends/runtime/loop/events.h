@@ -24,7 +24,7 @@ struct StepEvent {
   double loss_scale = 1;
   bool skipped = false;
   std::uint64_t communicated_bytes = 0;
-  std::optional<double> bubble = {};
+  std::optional<double> bubble = {}, joules = {};
   std::int64_t steps = 0;    // of the whole run
   std::int64_t samples = 0;  // trained on so far
   std::int64_t global_batch = 0;

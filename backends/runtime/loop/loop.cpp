@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "backends/runtime/host/failure.h"
+#include "backends/runtime/host/gpu_energy.h"
 #include "backends/runtime/loop/checkpointer.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/resume.h"
@@ -36,7 +37,11 @@ constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
 // And later one of so many, to see ranks that become slow.
 constexpr std::int64_t kProfiledEvery = 20;
 
-constexpr std::size_t kLongestHost = 64;
+// What ranks tell each other at the start, as text that ends with zeros.
+struct RankPlace {
+  std::array<char, 64> host;
+  std::array<char, 96> gpu;  // the id of its energy counter; empty: it has none
+};
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
@@ -67,10 +72,14 @@ class Loop {
   bool step();
   struct Shared {
     double peak = 0, communicated = 0, idle = 0;  // idle: share of the step
+    double joules = 0;                            // since the attempt began
     std::vector<double> busy = {};                // seconds of each rank's last measured step
   };
   Shared share();
-  void share_hosts();
+  void share_places();
+  void set_slow_ranks();
+  double own_joules() const { return counts_energy_ ? energy_.joules() : 0; }
+  double all_joules();
   void tell_slow_ranks(const std::vector<double>& busy);
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
   void wait_for_device() const;
@@ -89,6 +98,7 @@ class Loop {
   World& world_;
   Events& events_;
   double context_bytes_;  // memory of the process before the model exists
+  GpuEnergy energy_;
   Profile profile_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<TensorBoard> board_;
@@ -105,6 +115,8 @@ class Loop {
   std::optional<double> busy_;           // of the last step, if it was measured
   std::optional<SlowRanks> slow_ranks_;  // on rank 0, if there are others
   std::vector<std::string> hosts_;       // of all ranks, on rank 0
+  bool has_energy_ = false;              // a rank has a counter
+  bool counts_energy_ = false;           // this one is the first of its GPU's ranks
   double slowed_ = test_slowdown(world_.rank()), slowed_seconds_ = 0;  // for tests
   std::chrono::steady_clock::time_point last_end_ = {};  // of the last step, or of other work
   double measured_seconds_ = 0;                          // total of the profiled steps
@@ -128,6 +140,7 @@ Loop::Loop(const plan::Run& config, const TrainingJob& job, World& world, Events
       world_(world),
       events_(events),
       context_bytes_(static_cast<double>(current_memory_bytes(world.device()))),
+      energy_(pci_address(world.device())),
       profile_(world.device().is_cuda()),
       engine_(make(config, world, profile_)),
       board_(is_first() && config.training.tensorboard ? std::make_unique<TensorBoard>(job.attempt)
@@ -223,17 +236,17 @@ bool Loop::step() {
   return result.stop;
 }
 
-// Maximum over ranks for memory and bytes, mean for idle time. Bytes outside of steps are not
-// counted.
+// Maximum over ranks for memory and bytes, mean for idle time, sum for energy. Bytes outside of
+// steps are not counted.
 Loop::Shared Loop::share() {
   const auto before = world_.bytes();
-  const std::array<double, 4> own{static_cast<double>(peak_memory_bytes(world_.device())),
+  const std::array<double, 5> own{static_cast<double>(peak_memory_bytes(world_.device())),
                                   static_cast<double>(before - own_bytes_), idle_share_.value_or(0),
-                                  busy_.value_or(0)};
-  if (world_.size() == 1) return {own[0], own[1], own[2]};  // avoids waiting for the device
+                                  busy_.value_or(0), own_joules()};
+  if (world_.size() == 1) return {own[0], own[1], own[2], own[4]};  // avoids waiting for the device
   const auto like = at::TensorOptions().dtype(at::kDouble);
   const auto mine = at::tensor(at::ArrayRef<double>(own), like).to(world_.device());
-  const auto all = at::empty({world_.size(), 4}, like.device(world_.device()));
+  const auto all = at::empty({world_.size(), 5}, like.device(world_.device()));
   world_.world().all_gather(all.view({-1}), mine).wait();
   own_bytes_ += world_.bytes() - before;
   if (!is_first()) return {};
@@ -243,32 +256,52 @@ Loop::Shared Loop::share() {
   return {most[0].item<double>(),
           most[1].item<double>(),
           host.select(1, 2).mean().item<double>(),
+          host.select(1, 4).sum().item<double>(),
           {busy.data_ptr<double>(), busy.data_ptr<double>() + busy.numel()}};
 }
 
-// Ranks of one pipeline stage have the same work.
-void Loop::share_hosts() {
-  if (world_.size() == 1 || world_.is_alone()) return;
+// Of ranks that share a GPU, the first one counts its energy.
+void Loop::share_places() {
+  if (world_.is_alone()) return;
+  has_energy_ = counts_energy_ = !energy_.id().empty();
+  if (world_.size() == 1) return;
   const auto before = world_.bytes();
-  std::array<char, kLongestHost> name{};
-  gethostname(name.data(), name.size() - 1);
-  const auto mine = at::from_blob(name.data(), {kLongestHost}, at::kByte).to(world_.device());
-  const auto all =
-      at::empty({world_.size(), static_cast<std::int64_t>(kLongestHost)}, mine.options());
+  RankPlace own{};
+  gethostname(own.host.data(), own.host.size() - 1);
+  energy_.id().copy(own.gpu.data(), own.gpu.size() - 1);
+  const auto bytes = static_cast<std::int64_t>(sizeof own);
+  const auto mine = at::from_blob(&own, {bytes}, at::kByte).to(world_.device());
+  const auto all = at::empty({world_.size(), bytes}, mine.options());
   world_.world().all_gather(all.view({-1}), mine).wait();
   own_bytes_ += world_.bytes() - before;
-  if (!is_first()) return;
   const auto host = all.to(at::kCPU);
-  const auto* text = reinterpret_cast<const char*>(host.data_ptr<std::uint8_t>());
+  const auto* places = reinterpret_cast<const RankPlace*>(host.data_ptr<std::uint8_t>());
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    has_energy_ = has_energy_ || places[rank].gpu[0] != 0;
+    counts_energy_ = counts_energy_ && (rank >= world_.rank() || places[rank].gpu != own.gpu);
+    if (is_first()) hosts_.emplace_back(places[rank].host.data());
+  }
+  if (is_first()) set_slow_ranks();
+}
+
+// Ranks of one pipeline stage have the same work.
+void Loop::set_slow_ranks() {
   std::vector<std::int64_t> stages;
   const auto& layout = config_.layout;
   const auto ranks_of_stage =
       layout.tensor_parallel * layout.context_parallel * layout.data_parallel;
-  for (int rank = 0; rank < world_.size(); ++rank) {
-    hosts_.emplace_back(text + static_cast<std::size_t>(rank) * kLongestHost);
+  for (int rank = 0; rank < world_.size(); ++rank)
     stages.push_back(rank / std::max<std::int64_t>(1, ranks_of_stage));
-  }
   slow_ranks_.emplace(std::move(stages));
+}
+
+// At the end, after the last step's.
+double Loop::all_joules() {
+  if (!has_energy_ || world_.size() == 1) return own_joules();
+  const auto sum =
+      at::full({1}, own_joules(), at::TensorOptions(at::kDouble).device(world_.device()));
+  world_.world().all_reduce(sum).wait();
+  return sum.item<double>();
 }
 
 void Loop::tell_slow_ranks(const std::vector<double>& busy) {
@@ -284,7 +317,7 @@ void Loop::tell_slow_ranks(const std::vector<double>& busy) {
 }
 
 void Loop::tell_step(const StepBatch& batch, const StepResult& result, double seconds) {
-  const auto [peak, communicated, idle, busy] = share();
+  const auto [peak, communicated, idle, joules, busy] = share();
   if (!is_first()) return;
   std::optional<double> bubble;
   if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
@@ -305,6 +338,7 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
                         result.skipped,
                         static_cast<std::uint64_t>(communicated),
                         bubble,
+                        has_energy_ ? std::optional(joules) : std::nullopt,
                         steps_,
                         consumed_,
                         batch.global_batch,
@@ -402,16 +436,19 @@ void Loop::finish() {
   tell_checkpoints();
   // If any rank failed, so did rank 0, which knows the cause; the others get it from there.
   if (!status && is_first()) throw ClassifiedFailure("disk", text(status.error()));
+  const double joules = all_joules();
   world_.world().barrier();  // no rank leaves before the checkpoint is complete
   world_.check();
-  if (is_first()) events_.write("end", {{"step", step_}});
+  nlohmann::ordered_json end = {{"step", step_}};
+  if (has_energy_) end["joules"] = joules;
+  if (is_first()) events_.write("end", end);
 }
 
 bool Loop::run() {
   resume();
   open_datasets();
   tell_start();
-  share_hosts();
+  share_places();
   last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();

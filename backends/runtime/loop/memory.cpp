@@ -1,10 +1,13 @@
 #include "backends/runtime/loop/memory.h"
 
+#include <cstdlib>
+
 #include "core/base/room.h"
 
 #ifdef ORCH_CUDA
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <cuda_runtime_api.h>
 #endif
 
 namespace orch::train {
@@ -17,6 +20,8 @@ std::int64_t status_bytes(const char* key) {
 }
 
 #ifdef ORCH_CUDA
+constexpr int kLongestAddress = 32;
+
 auto reserved(at::Device device) {
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
   return stats.reserved_bytes[0];  // [0]: total of all pools
@@ -44,6 +49,17 @@ std::string device_name(at::Device device) {
   if (device.is_cuda()) return at::cuda::getDeviceProperties(device.index())->name;
 #endif
   return device.str();
+}
+
+std::string pci_address(at::Device device) {
+#ifdef ORCH_CUDA
+  char address[kLongestAddress] = {};
+  if (device.is_cuda())
+    return cudaDeviceGetPCIBusId(address, sizeof address, device.index()) == cudaSuccess ? address
+                                                                                         : "";
+#endif
+  const char* test = std::getenv("ORCH_TEST_GPU");
+  return device.is_cpu() && test != nullptr ? test : "";
 }
 
 }  // namespace orch::train

@@ -15,4 +15,7 @@ std::int64_t current_memory_bytes(at::Device device);
 // "cpu", or the driver's name.
 std::string device_name(at::Device device);
 
+// "0000:1B:00.0"; empty on the CPU. For tests: ORCH_TEST_GPU is the address there.
+std::string pci_address(at::Device device);
+
 }  // namespace orch::train

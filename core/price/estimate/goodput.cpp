@@ -130,6 +130,7 @@ double gamma_quantile(double shape, double normal) {
 // Our trainers save fp32 weights and the optimizer's moments, frameworks 16-bit weights beside them
 // (2.3 TiB of BLOOM-176B).
 double checkpoint_bytes(const Run& run) {
+  if (run.training.keep_checkpoints == 0) return 0;
   const auto* master = std::get_if<bool>(&run.setting("master_weights"));
   const bool narrow = master && !*master && run.dtype() != "fp32";
   const double weights = narrow ? 2 : run.framework.empty() ? 4 : 6;
@@ -243,6 +244,17 @@ void add_range(const std::vector<FailingStretch>& stretches, double steps, doubl
   out.days_with_failures_high = bound(kNormal90, out.step_high);
 }
 
+// Without a checkpoint a training must end within a job, and each failure starts it again.
+bool is_endless(const std::vector<FailingStretch>& stretches) {
+  constexpr double kHopeless = 1000;
+  double seconds = 0;
+  for (const auto& each : stretches) {
+    if (std::isfinite(each.model.job_seconds)) return true;
+    seconds += each.seconds;
+  }
+  return !(total_loss(stretches, kNone).wall() < kHopeless * seconds);
+}
+
 void add_expense(const Run& run, const std::vector<FailingStretch>& stretches, double steps,
                  Estimate& out) {
   const auto& partition = *run.partition;
@@ -257,7 +269,7 @@ void add_expense(const Run& run, const std::vector<FailingStretch>& stretches, d
   }
   out.cost = gpu_seconds / 3600 * partition.price_per_gpu_hour();
   out.currency = partition.operation.currency;
-  out.energy_kwh = joules * partition.operation.pue.value / 3.6e6;
+  out.energy_kwh = joules * partition.operation.pue.value / kJoulesPerKwh;
   out.co2_kg = out.energy_kwh * partition.operation.gco2_per_kwh.value / 1000;
 }
 
@@ -292,8 +304,12 @@ void explain_losses(const Run& run, const FailureModel& m, const TimeLoss& sum, 
 void add_failures(const Run& run, Estimate& out) {
   if (!(out.days_to_train > 0)) return;
   const auto stretches = stretches_of(run, out);
-  out.best_checkpoint = best_of(stretches);
-  out.checkpoint = interval_of(stretches, run.training.checkpoint_every);
+  if (run.training.keep_checkpoints > 0) {
+    out.best_checkpoint = best_of(stretches);
+    out.checkpoint = interval_of(stretches, run.training.checkpoint_every);
+  } else if (is_endless(stretches)) {
+    return;
+  }
   const auto& used = out.checkpoint.steps > 0 ? out.checkpoint : out.best_checkpoint;
   const double steps = used.steps > 0 ? static_cast<double>(used.steps) : kNone;
   const auto sum = total_loss(stretches, steps);

@@ -19,7 +19,8 @@ namespace orch::events {
 //   start: "device", "torch" (its version), "parameters", "effective":{"attention":"sdpa",…}
 //   step:  "gradient_norm", "learning_rate", "loss_scale", "skipped" (no update: an overflow),
 //          "communicated_bytes" (passed to collectives since the attempt began, by the rank with
-//          the most), "bubble" (mean share of the step for which pipeline stages were idle)
+//          the most), "bubble" (mean share of the step for which pipeline stages were idle),
+//          "joules" (of the run's GPUs since the attempt began, by their counters; in "end" too)
 //   {"event":"evaluation","time":…,"step":100,"loss":3.4}    on held-out data
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
@@ -27,9 +28,11 @@ namespace orch::events {
 //   {"event":"slow_rank","time":…,"step":120,"rank":3,"host":"n2","busy_seconds":0.6,
 //    "typical_seconds":0.5,"since":100,"over":false}    it computes longer than the others of its
 //     pipeline stage; told now and then while it is so, and when it is over
-//   {"event":"gpus","time":…,"use":0.98,"watts":612.4}    in a local run, by its supervisor every
-//     ten seconds, less often in a long run: the share of the last second in which a GPU was busy,
-//     and its power; means over the run's GPUs
+//   {"event":"gpus","time":…,"use":0.98,"watts":612.4,"gpus":8}    in a local run, by its
+//   supervisor
+//     every ten seconds, less often in a long run: the share of the last second in which a GPU was
+//     busy, and its power; means over so many GPUs. Of a framework under SLURM, by the job script:
+//     the mean of the first node's GPUs stands for those of all nodes
 //   {"event":"machine","time":…,"others_share":0.04,"clock_mhz":2900}    in a local run, by its
 //     supervisor when the ranks have ended: the share of the cores' time that other programs used
 //     (for GPUs: their use before the run), and the clock of the device that computed
@@ -65,6 +68,12 @@ record::Record read_history(const std::vector<fs::path>& attempt_folders);
 // steps, and where no step has a time.
 std::vector<plan::EstimateItem> spent_time(const std::vector<fs::path>& attempt_folders,
                                            const std::vector<record::Attempt>& attempts);
+
+// The energy of the run's GPUs over all attempts, in kWh: as counted by its trainer up to the last
+// line that has it, else from the power that was asked for now and then, up to the attempt's end.
+// Nothing if an attempt of more than a minute has neither.
+std::optional<double> spent_kwh(const std::vector<fs::path>& attempt_folders,
+                                const std::vector<record::Attempt>& attempts);
 
 // The last event "failed" of an attempt, its message printable and cut to about 200 characters;
 // empty if there is no such event. Failures that blame another rank (nccl) count only if there are

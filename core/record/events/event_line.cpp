@@ -26,6 +26,8 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"others_share", &Event::others_share},
       {"clock_mhz", &Event::clock_mhz},
       {"use", &Event::use},
+      {"gpus", &Event::gpus},
+      {"joules", &Event::joules},
       {"rank", &Event::rank},
       {"busy_seconds", &Event::busy_seconds},
       {"typical_seconds", &Event::typical_seconds},

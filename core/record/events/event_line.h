@@ -23,7 +23,8 @@ struct Event {
   double communicated = kNone;
   double bubble = kNone;
   double others_share = kNone, clock_mhz = kNone;
-  double use = kNone, watts = kNone;                                                  // of GPUs
+  double use = kNone, watts = kNone, gpus = kNone;  // of GPUs, and their number
+  double joules = kNone;
   double rank = kNone, busy_seconds = kNone, typical_seconds = kNone, since = kNone;  // a slow one
   bool first = false;  // first step of an attempt
 };

@@ -4,14 +4,16 @@
 //
 // Of an attempt, the time before its first step and after its last one is that of starting and
 // ending. Between two lines of steps, the step's own duration is computing, and the rest is saving
-// if the first of them was saved, else other things, such as an evaluation. The computing of a step
-// that a later attempt made again was lost.
+// if the first of them was saved, else other things, such as an evaluation. Of lines several steps
+// apart, only saving can be told: what is above the usual time of so many steps. The computing of a
+// step that a later attempt made again was lost.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "core/base/median.h"
 #include "core/base/plain_file.h"
 #include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
@@ -29,7 +31,24 @@ struct AttemptEvents {
   std::vector<StepLine> steps;
   std::map<std::int64_t, double> saved;  // when the checkpoint of a step was complete
   double first = 0, last = 0;            // of all lines
+
+  // After `from` or a later step before `to`.
+  bool saved_between(const StepLine& from, const StepLine& to) const {
+    const auto found = saved.lower_bound(from.step);
+    return found != saved.end() && found->first < to.step;
+  }
 };
+
+// The median time per step between lines without a save in between; 0: there are none.
+double usual_seconds(const AttemptEvents& events) {
+  std::vector<double> out;
+  for (std::size_t i = 1; i < events.steps.size(); ++i) {
+    const auto &from = events.steps[i - 1], &to = events.steps[i];
+    if (to.step > from.step && !events.saved_between(from, to))
+      out.push_back((to.time - from.time) / static_cast<double>(to.step - from.step));
+  }
+  return out.empty() ? 0 : median(std::move(out));
+}
 
 AttemptEvents read_events(const fs::path& folder) {
   AttemptEvents out;
@@ -61,8 +80,9 @@ class TimeAccount {
     const double began = std::max(start, first.time - first.seconds);
     take(u_starting, began - start);
     compute(first, first.time - began, redone);
+    const double usual = usual_seconds(events);
     for (std::size_t i = 1; i < events.steps.size(); ++i)
-      between(events, events.steps[i - 1], events.steps[i], redone);
+      between(events, events.steps[i - 1], events.steps[i], redone, usual);
     const auto saved = events.saved.find(last.step);
     const double complete = saved == events.saved.end()
                                 ? last.time
@@ -87,13 +107,16 @@ class TimeAccount {
   }
 
   void between(const AttemptEvents& events, const StepLine& from, const StepLine& to,
-               std::int64_t redone) {
+               std::int64_t redone, double usual) {
     const double elapsed = to.time - from.time;
+    const bool saved = events.saved_between(from, to);
     // A trainer that writes some steps only does not say how long the others took.
-    const bool every = to.step == from.step + 1 && to.seconds > 0;
-    const double computing = every ? std::min(elapsed, to.seconds) : elapsed;
+    double computing = elapsed;
+    if (to.step == from.step + 1 && to.seconds > 0)
+      computing = std::min(elapsed, to.seconds);
+    else if (saved && usual > 0)
+      computing = std::min(elapsed, usual * static_cast<double>(to.step - from.step));
     compute(to, computing, redone);
-    const bool saved = events.saved.contains(from.step);
     saved_between_ = saved_between_ || (saved && elapsed > computing);
     take(saved ? u_saving : u_other, elapsed - computing);
   }

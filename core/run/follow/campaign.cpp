@@ -15,6 +15,7 @@
 
 #include "core/base/text.h"
 #include "core/record/events/collect.h"
+#include "core/run/launch/slurm/serial_job.h"
 
 namespace orch::follow {
 
@@ -208,6 +209,9 @@ record::JobFacts Campaign::poll(bool& answered) {
     auto got = executor ? executor->poll(submissions)
                         : Result<record::JobFacts>(Error{name, "not available here", ""});
     if (got) {
+      for (const auto place : places)
+        if (const auto& [submission, folder] = ledger_.all()[place]; submission.serial)
+          launch::split_serial_job(submission, folder, world_.clock->now(), *got);
       answered_at_[name] = world_.clock->now();
       facts.merge(*got);
     } else {

@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/run/follow/backoff.h"
 #include "core/run/follow/campaign.h"
+#include "core/run/launch/slurm/serial_job.h"
 
 namespace orch::follow {
 
@@ -149,10 +150,15 @@ Status Campaign::cancel_jobs(const std::vector<Ledger::Entry>& entries) {
     const auto facts = executor->poll(submissions);
     if (!facts) return facts.error();
     std::vector<record::JobFact> tasks;
-    for (const auto& entry : entries)
-      if (const auto fact = facts->find({ledger_.at(entry).submission.id, entry.task});
-          places.contains(entry.submission) && fact != facts->end())
-        tasks.push_back(fact->second);
+    for (const auto& entry : entries) {
+      const auto& [submission, folder] = ledger_.at(entry);
+      if (!places.contains(entry.submission)) continue;
+      if (submission.serial)
+        if (auto status = launch::cancel_serial_run(folder, entry.task); !status) return status;
+      const bool whole = !submission.serial || launch::is_all_cancelled(submission, folder);
+      const auto fact = facts->find({submission.id, submission.serial ? 0 : entry.task});
+      if (whole && fact != facts->end()) tasks.push_back(fact->second);
+    }
     if (auto status = executor->cancel(tasks); !status) return status;
   }
   return {};

@@ -12,8 +12,12 @@
 namespace orch::follow {
 
 struct FollowLimits {
-  int retries = 3;                // for a run with a transient failure
-  int at_a_time = 0;              // array tasks that may run at once; 0: all
+  int retries = 3;    // for a run with a transient failure
+  int at_a_time = 0;  // array tasks that may run at once; 0: all
+  // So many runs of a SLURM job one after another, each with a time limit; 0: each run has a job,
+  // or a task of an array.
+  std::size_t runs_per_job = 0;
+  double run_seconds = 0;         // that limit; 0: by the estimate
   double patience_seconds = 600;  // how long to wait for a controller that does not answer
   double settle_seconds = 60;     // before a job without a trace counts as lost
   double hang_seconds = 600;      // without progress this long, and for many steps' time

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -19,6 +21,7 @@
 #include "core/run/follow/backoff.h"
 #include "core/run/follow/examine.h"
 #include "core/run/launch/slurm/array_script.h"
+#include "core/run/launch/slurm/serial_job.h"
 
 namespace orch::follow {
 namespace {
@@ -111,7 +114,10 @@ Status Submitter::submit(std::vector<std::size_t> runs) {
   take_turns(*made);
   for (const auto& group : *made) {
     const bool phases = view(group).phases > 1;
-    if (auto status = phases ? submit_phases(group) : submit_array(group); !status) return status;
+    const auto status = phases         ? submit_phases(group)
+                        : group.serial ? submit_serial(group)
+                                       : submit_array(group);
+    if (!status) return status;
     if (campaign_.world().interrupted()) break;
   }
   return refused;
@@ -125,7 +131,10 @@ Result<std::size_t> Submitter::count_jobs(const std::vector<std::size_t>& runs) 
     const auto phases = static_cast<std::size_t>(view(group).phases);
     const auto largest =
         std::max<std::size_t>(1, campaign_.executor_of(view(group))->largest_array());
-    jobs += phases > 1 ? phases : (group.runs.size() + largest - 1) / largest;
+    if (group.serial)
+      ++jobs;
+    else
+      jobs += phases > 1 ? phases : (group.runs.size() + largest - 1) / largest;
   }
   return jobs;
 }
@@ -145,6 +154,7 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
       if (script && !tested.insert(launch::header_of(*script)).second) continue;
       Group one = group;
       one.runs.resize(1);
+      one.serial = false;
       one.phase = phase;
       record::Submission submission;
       submission.executor = executor->name();
@@ -156,6 +166,25 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
   }
   if (!errors.empty()) return errors;
   return {};
+}
+
+// A start, and some times what the steps are expected to take, but not more than the script asks.
+std::int64_t Submitter::seconds_limit(std::size_t run, const std::string& header) const {
+  constexpr double kStart = 600, kTimes = 5;
+  const auto& view = campaign_.runs()[run];
+  const auto& own = campaign_.options().run_seconds;
+  const auto steps = static_cast<double>(view.record.measured.steps_planned);
+  const double seconds = own > 0 ? own : kStart + kTimes * steps * view.estimated_step();
+  return static_cast<std::int64_t>(
+      std::ceil(std::min(seconds, launch::time_limit(header).value_or(seconds))));
+}
+
+// The job as a whole asks for no more time than a run's own script.
+bool Submitter::fits(const Group& group, std::int64_t seconds) const {
+  if (group.runs.size() >= campaign_.options().runs_per_job) return false;
+  const auto sum = std::accumulate(group.limits.begin(), group.limits.end(), seconds);
+  const auto limit = launch::time_limit(group.header);
+  return !limit || static_cast<double>(sum) <= *limit;
 }
 
 // Ramp-ups are submitted alone, local runs together, the others grouped by what they request, in
@@ -178,12 +207,20 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
       if (!script) return script.error();
       group.header = launch::header_of(*script);
       group.exclude = bad_nodes(folder(run));
+      group.serial = campaign_.options().runs_per_job > 0;
+      if (group.serial) group.limits = {seconds_limit(run, group.header)};
     }
     const auto [at, fresh] = known.emplace(std::tuple(group.header, group.exclude), out.size());
-    if (fresh)
+    if (!fresh && group.serial && !fits(out[at->second], group.limits.front())) {
+      at->second = out.size();
       out.push_back(std::move(group));
-    else
-      out[at->second].runs.push_back(run);
+    } else if (fresh) {
+      out.push_back(std::move(group));
+    } else {
+      auto& first = out[at->second];
+      first.runs.push_back(run);
+      first.limits.insert(first.limits.end(), group.limits.begin(), group.limits.end());
+    }
   }
   return out;
 }
@@ -199,7 +236,8 @@ Submitter::ActiveJobs Submitter::under_way() const {
     if (!entry || !is_open(run)) continue;
     const auto& submission = ledger.at(*entry).submission;
     if (submission.executor != "slurm" || submission.job.empty()) continue;
-    out.jobs.insert(submission.job);
+    const bool fresh = out.jobs.insert(submission.job).second;
+    if (!fresh && submission.serial) continue;
     out.tasks.push_back(submission.array ? fmt::format("{}_{}", submission.job, entry->task)
                                          : submission.job);
     out.all_run = out.all_run && run.record.state == record::RunState::running;
@@ -220,7 +258,7 @@ void Submitter::take_turns(std::vector<Group>& groups) {
   const std::vector<std::string> jobs(before.jobs.begin(), before.jobs.end());
   lanes_.assign(lanes, full ? join(jobs, ":") : "");
   std::vector<std::size_t> sizes;
-  for (const auto& group : groups) sizes.push_back(group.runs.size());
+  for (const auto& group : groups) sizes.push_back(group.serial ? 1 : group.runs.size());
   const auto turns = deal_turns(sizes, static_cast<int>(lanes));
   auto place = before.tasks.begin();
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -263,6 +301,13 @@ Status Submitter::submit_array(Group group) {
   return {};
 }
 
+Status Submitter::submit_serial(const Group& group) {
+  const auto result = hand_over(group);
+  if (!result) return result.error();
+  if (*result == Reply::no_room) handed_.waiting += group.runs.size();
+  return {};
+}
+
 Status Submitter::submit_phases(Group group) {
   const auto run = group.runs.front();
   const auto& view = campaign_.runs()[run];
@@ -298,12 +343,16 @@ launch::SubmitRequest Submitter::request(const Group& group, const fs::path& at)
   out.after = group.after_job;
   out.exclude = group.exclude;
   out.lock = campaign_.lock_descriptor();
-  const bool array = group.runs.size() > 1;
-  out.directory = array ? at : folder(group.runs.front());
-  out.script = array ? at / "array.sbatch"
-                     : folder(group.runs.front()) / script_name(group.runs.front(), group.phase);
-  out.job_name = array ? campaign_.experiment().name : view(group).record.id;
+  const bool array = group.runs.size() > 1 && !group.serial, together = array || group.serial;
+  out.directory = together ? at : folder(group.runs.front());
+  out.script = folder(group.runs.front()) / script_name(group.runs.front(), group.phase);
+  if (together) out.script = at / store::script_name(group.serial);
+  out.job_name = together ? campaign_.experiment().name : view(group).record.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
+  if (group.serial && launch::time_limit(group.header)) {
+    const auto seconds = std::accumulate(group.limits.begin(), group.limits.end(), std::int64_t{0});
+    out.minutes = (seconds + 59) / 60;
+  }
   if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
   if (group.turn) {
     if (array) out.at_a_time = group.turn->at_a_time;
@@ -317,7 +366,8 @@ Result<std::size_t> Submitter::write(const Group& group) {
   record::Submission submission;
   submission.executor = campaign_.executor_of(view(group))->name();
   submission.time = campaign_.world().clock->now();
-  submission.array = group.runs.size() > 1 || submission.executor == "local";
+  submission.serial = group.serial;
+  submission.array = !group.serial && (group.runs.size() > 1 || submission.executor == "local");
   submission.phase = group.phase;
   submission.after = group.after;
   std::vector<fs::path> folders;
@@ -327,8 +377,13 @@ Result<std::size_t> Submitter::write(const Group& group) {
     folders.push_back(folder(run));
   }
   std::string script;
-  if (group.runs.size() > 1 && submission.executor == "slurm")
+  if (submission.serial) {
+    std::vector<launch::SerialRun> runs;
+    for (std::size_t i = 0; i < folders.size(); ++i) runs.push_back({folders[i], group.limits[i]});
+    script = launch::serial_script(group.header, runs);
+  } else if (group.runs.size() > 1 && submission.executor == "slurm") {
     script = launch::array_script(group.header, folders);
+  }
   auto place = store::write_submission(campaign_.folder(), submission, script);
   if (!place) return place.error();
   campaign_.ledger().add({submission, fs::absolute(*place)});

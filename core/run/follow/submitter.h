@@ -33,8 +33,8 @@ struct SubmitResult {
   bool silent = false;      // an error of submit() means: the executor did not answer in time
 };
 
-// Submits runs of a campaign to their executors: runs with the same request as arrays, the phases
-// of a ramp-up as jobs that wait for each other. The campaign must hold its lock.
+// Submits runs of a campaign to their executors: runs with the same request as arrays or as serial
+// jobs, the phases of a ramp-up as jobs that wait for each other. The campaign must hold its lock.
 class Submitter {
  public:
   explicit Submitter(Campaign& campaign) : campaign_(campaign) {}
@@ -57,6 +57,8 @@ class Submitter {
   struct Group {
     std::vector<std::size_t> runs;
     std::string header;                // of the array's script
+    bool serial = false;               // one job does them one after another,
+    std::vector<std::int64_t> limits;  // each within so many seconds
     std::vector<std::string> exclude;  // nodes
     int phase = 1;
     std::string after;              // submission of the previous phase
@@ -74,12 +76,15 @@ class Submitter {
   Errors examine(std::vector<std::size_t>& runs);
   const record::ScriptSums* sums_before(const std::string& run, int phase) const;
   std::string script_name(std::size_t run, int phase) const;
+  std::int64_t seconds_limit(std::size_t run, const std::string& header) const;
+  bool fits(const Group& group, std::int64_t seconds) const;
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
   launch::SubmitRequest request(const Group& group, const fs::path& folder) const;
   void take_turns(std::vector<Group>& groups);
   ActiveJobs under_way() const;
   Status submit_array(Group group);
   Status submit_phases(Group group);
+  Status submit_serial(const Group& group);
   void cancel_later_phases(const FollowedRun& view);
   Result<Reply> hand_over(const Group& group);
   Result<std::size_t> write(const Group& group);

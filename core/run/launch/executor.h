@@ -22,8 +22,9 @@ struct SubmitRequest {
   std::string after;     // job id that must succeed first; empty: none
   std::vector<std::string> exclude;  // nodes
   int at_a_time = 0;                 // array tasks that may run at once; 0: all
-  int lock = -1;          // a descriptor that the called program keeps open, to hold the lock
-  std::string after_any;  // job ids that must have ended first, separated by ':'; empty: none
+  int lock = -1;             // a descriptor that the called program keeps open, to hold the lock
+  std::string after_any;     // job ids that must have ended first, separated by ':'; empty: none
+  std::int64_t minutes = 0;  // time limit in place of the script's; 0: that one
 };
 
 struct SubmitOutcome {

@@ -58,6 +58,7 @@ std::string to_json(const record::Submission& submission) {
       .field("executor", submission.executor)
       .field("time", submission.time)
       .field("array", submission.array)
+      .field("serial", submission.serial)
       .field("phase", std::int64_t{submission.phase})
       .field("after", submission.after)
       .begin_list("runs");
@@ -89,8 +90,8 @@ std::vector<record::ScriptSums> read_sums(JsonFields& fields, std::size_t runs) 
 void check(const record::Submission& submission, const std::string& id, JsonFields& fields) {
   if (submission.id != id) fields.complain("its id is not the name of its folder");
   if (submission.runs.empty()) fields.complain("it has no runs");
-  if (!submission.array && submission.runs.size() > 1)
-    fields.complain("it has several runs, but is not an array");
+  if (!submission.array && !submission.serial && submission.runs.size() > 1)
+    fields.complain("it has several runs, but is neither an array nor serial");
   if (!std::all_of(submission.runs.begin(), submission.runs.end(), is_folder_name))
     fields.complain("'runs' has an invalid run name");
 }
@@ -110,6 +111,7 @@ Result<record::Submission> read_frozen(const fs::path& folder, const std::string
   out.executor = fields.text("executor");
   out.time = fields.number("time");
   out.array = fields.flag("array");
+  out.serial = fields.has("serial") && fields.flag("serial");
   out.phase = static_cast<int>(fields.whole("phase", 1, 1'000'000));
   out.after = fields.text("after");
   out.runs = fields.texts("runs");
@@ -172,6 +174,8 @@ Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experimen
   return out;
 }
 
+const char* script_name(bool serial) { return serial ? "serial.sbatch" : "array.sbatch"; }
+
 Result<fs::path> write_submission(const fs::path& experiment_folder, record::Submission& submission,
                                   const std::string& script) {
   const auto place = experiment_folder / kFolder;
@@ -188,7 +192,7 @@ Result<fs::path> write_submission(const fs::path& experiment_folder, record::Sub
   submission.id = fmt::format("{:04}-{:016x}", number, *bits);
 
   std::vector<DraftContent> files{{"submission.json", to_json(submission)}};
-  if (!script.empty()) files.push_back({"array.sbatch", script});
+  if (!script.empty()) files.push_back({script_name(submission.serial), script});
   auto draft = DraftFolder::create(place / submission.id, files);
   if (!draft) return draft.error();
   if (auto status = draft->sync(); !status) return status.error();

@@ -11,10 +11,11 @@
 
 namespace orch::store {
 
-// runs/<experiment>/submissions/<id>/: submission.json, frozen, the array's script (array.sbatch)
-// if there is one, and the result of the call: answer (the executor's stdout with the job id,
-// written by the called program itself, so that it exists even if orch does not), job (the id as
-// orch recorded it), refused. The folder appears as a whole, before the call.
+// runs/<experiment>/submissions/<id>/: submission.json, frozen, the script of an array or of a
+// serial job if there is one (array.sbatch, serial.sbatch), and the result of the call: answer (the
+// executor's stdout with the job id, written by the called program itself, so that it exists even
+// if orch does not), job (the id as orch recorded it), refused. The folder appears as a whole,
+// before the call.
 struct OpenedSubmission {
   record::Submission submission;  // the job id is from "job", or else from "answer"
   fs::path folder;
@@ -25,8 +26,11 @@ struct OpenedSubmission {
 Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experiment_folder,
                                                        Errors* damaged = nullptr);
 
+// "array.sbatch" or "serial.sbatch".
+const char* script_name(bool serial);
+
 // Creates the folder of a new submission: the next number and 16 random digits. script: the text of
-// array.sbatch, or empty. Sets submission.id.
+// its script, or empty. Sets submission.id.
 Result<fs::path> write_submission(const fs::path& experiment_folder, record::Submission& submission,
                                   const std::string& script);
 

@@ -6,6 +6,7 @@
 
 #include "core/base/number.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/record/quantities.h"
 #include "core/show/compare/parts.h"
 
@@ -145,6 +146,25 @@ MetricReader model_tflops_gauge(SizeNormalization::FlopsBy by) {
                                                              : "6 params tokens");
 }
 
+// Energy grows with the length of a run. Measured, it is that of the GPUs and of all their steps;
+// estimated, that of the whole training and machine.
+MetricReader energy_gauge() {
+  const auto& energy = *record::find_quantity("energy_kwh");
+  const AmountReader read = [&energy](const Record& r, bool estimated) -> Amount {
+    if (!estimated) {
+      const auto tokens = record::tokens_per_step(r);
+      const auto steps = static_cast<double>(r.measured.steps + r.measured.repeated_steps);
+      if (!tokens || !(steps > 0)) return std::nullopt;
+      return scaled(record::measured(energy, r), 1e9 / (*tokens * steps));
+    }
+    const auto time = record::estimated_seconds_per_token(r);
+    if (!time || !positive(r.estimated->days_to_train)) return std::nullopt;
+    return scaled(record::estimated(energy, r),
+                  1e9 * time->value / (r.estimated->days_to_train * kDay));
+  };
+  return {{"kwh_per_1e9_tokens", "kWh per 1e9 tokens", "", Better::lower, Aspect::other, {}}, read};
+}
+
 // The other quantities that are shown, from the list of quantities.
 std::vector<MetricReader> other_gauges() {
   // Metrics with their own functions, and two to leave out: the loss has its own section, and total
@@ -235,10 +255,9 @@ bool add(const std::vector<Cohort>& groups, MetricReader gauge, std::vector<Metr
   return any;
 }
 
-bool all_measured(const Metric& metric) {
-  return std::all_of(metric.values.begin(), metric.values.end(),
-                     [](const ComparedAmount& value) { return value.measured.has_value(); });
-}
+bool is_measured(const ComparedAmount& value) { return value.measured.has_value(); }
+
+bool all_measured(const Metric& metric) { return std::ranges::all_of(metric.values, is_measured); }
 
 // Adds TFLOPs by each convention. If no convention is measured in all groups, but there are TFLOPs
 // or the work per token differs, also adds model TFLOPs, which are computed in one way for all
@@ -266,6 +285,8 @@ std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const SizeNorm
     add(groups, std::move(gauge), out);
   add_tflops(groups, out);
   add(groups, quantity_gauge(*record::find_quantity("peak_memory_bytes"), Aspect::memory), out);
+  if (add(groups, energy_gauge(), out) && std::ranges::none_of(out.back().values, is_measured))
+    out.pop_back();
   for (auto& gauge : other_gauges()) add(groups, std::move(gauge), out);
   return out;
 }

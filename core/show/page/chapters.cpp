@@ -106,6 +106,7 @@ Pairs measured_pairs(const PageLine& line) {
   add(out, "host memory", number_with(measured.host_memory_bytes, " GiB", kGiB));
   add(out, "GPU-hours", shown(measured.gpu_hours));
   add(out, "power of a GPU", number_with(stated_of(measured, "gpu_watts"), " W"));
+  add(out, "energy of its GPUs", number_with(stated_of(measured, "energy_kwh"), " kWh"));
   add(out, "use of a GPU", number_with(stated_of(measured, "gpu_use"), " %", 0.01));
   add_steps(out, measured);
   return out;

@@ -185,7 +185,7 @@ std::string place_text(const plan::Calendar& calendar, double days) {
   return day_text(calendar.date(days));
 }
 
-// What the supervisor of a local run recorded about the machine; empty: nothing.
+// What was recorded about the machine; empty: nothing.
 std::string machine_note(const record::Measurement& measured) {
   const auto noted = [&](const char* name) {
     return record::measured(*record::find_quantity(name), measured);
@@ -197,6 +197,8 @@ std::string machine_note(const record::Measurement& measured) {
                     others->value < record::kBusyShare ? "" : ": measure again when it is idle"));
   if (const auto clock = noted("clock_mhz"))
     parts.push_back(fmt::format("its clock was {} MHz", group_digits(clock->value)));
+  if (const auto energy = noted("energy_kwh"))
+    parts.push_back(fmt::format("its GPUs used {} kWh", significant(energy->value)));
   return parts.empty() ? "" : "While it trained, " + join(parts, "; ");
 }
 

@@ -45,6 +45,8 @@ std::string checkpoints_text(const Estimate& e) {
   return out;
 }
 
+constexpr const char* kSavesNothing = "keep_checkpoints = 0: nothing is saved, ";
+
 // "324 MWh, 18.5 t of CO2"; empty where the power is unknown.
 std::string energy_text(const Estimate& e) {
   if (e.energy_kwh <= 0) return "";
@@ -62,15 +64,21 @@ std::string failures_text(const RankedRuns& result) {
   if (result.runs.empty()) return "";
   const auto& planned = *result.runs.front();
   const auto& e = planned.estimate;
-  if (e.fit == plan::MemoryFit::oom || e.interruptions < 1 || e.best_checkpoint.steps == 0)
-    return "";
+  const bool saves = planned.run.training.keep_checkpoints > 0;
+  if (e.fit == plan::MemoryFit::oom) return "";
+  if (!saves && e.days_to_train > 0 && e.days_with_failures == 0)
+    return std::string(kSavesNothing) +
+           "and the training hardly ends before a failure or the limit of a job";
+  if (e.interruptions < 1 || (saves && e.best_checkpoint.steps == 0)) return "";
   const auto& partition = *planned.run.partition;
   return fmt::format(
       "failures: about {} in the {} days of the fastest, one in {} GPU-hours: {} days with them "
       "({})\n{}{}",
       amount(std::round(e.interruptions)), significant(e.days_to_train),
       group_digits(1 / partition.failures_per_gpu_hour()), significant(e.days_with_failures),
-      range_text({e.days_with_failures_low, e.days_with_failures_high}), checkpoints_text(e),
+      range_text({e.days_with_failures_low, e.days_with_failures_high}),
+      saves ? checkpoints_text(e)
+            : std::string(kSavesNothing) + "and each failure starts the training again",
       energy_text(e));
 }
 

@@ -209,6 +209,18 @@ std::string goodput_text(const Record& record) {
   return out;
 }
 
+// Of the GPUs themselves, beside what the estimate expects of the whole training and machine.
+std::string energy_text(const Record& record) {
+  const auto& energy = *record::find_quantity("energy_kwh");
+  const auto used = measured(energy, record), expected = estimated(energy, record);
+  if (!used) return "";
+  auto out = quantity_text(energy.unit, used->value) + " kWh";
+  if (expected)
+    out += fmt::format("; estimated for the training, with failures and cooling: {} kWh",
+                       quantity_text(energy.unit, expected->value));
+  return out;
+}
+
 // The assumed fields, which have a star in the table.
 std::string assumed_text(const Record& record) {
   std::vector<std::string> names;
@@ -219,13 +231,14 @@ std::string assumed_text(const Record& record) {
 }
 
 void add_notes(const RecordList& records, std::vector<show::Section>& to) {
-  Notes taken, assumed, steps, spent, ends, spikes, nodes, doubts, missing;
+  Notes taken, assumed, steps, spent, energy, ends, spikes, nodes, doubts, missing;
   for (const auto& record : records) {
     const auto id = short_id(record);
     taken.add(how_taken(record), id);
     assumed.add(assumed_text(record), id);
     steps.add(steps_text(record.measured), id);
     spent.add(goodput_text(record), id);
+    energy.add(energy_text(record), id);
     if (record.state != record::RunState::finished) ends.add(record.reason, id);
     for (const auto& spike : record.measured.spikes) spikes.add(findings::spike_text(spike), id);
     for (const auto& node : record.measured.odd_nodes) nodes.add(findings::node_text(node), id);
@@ -241,6 +254,7 @@ void add_notes(const RecordList& records, std::vector<show::Section>& to) {
   add("assumed", "Assumed (*)", assumed);
   add("steps", "Steps that were skipped or repeated", steps);
   add("goodput", "Time that computed steps that count", spent);
+  add("energy", "Energy of its GPUs", energy);
   add("ended", "How it ended", ends);
   add("spikes", "Jumps of the loss", spikes);
   add("nodes", "Nodes that differ from the others", nodes);

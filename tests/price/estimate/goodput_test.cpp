@@ -207,6 +207,27 @@ TEST_CASE("a run of 105 days meets about 19 failures", "[estimate][goodput]") {
   CHECK_THAT(training.estimate(105).checkpoint.lost, WithinRel(0.13, 0.1));
 }
 
+// e^(R / M) (e^(T / M) - 1) / (T / M) with R = 60 s and detection of 600 s; T is the whole
+// training.
+TEST_CASE("without checkpoints each failure starts the training again", "[estimate][goodput]") {
+  FailingTraining training;
+  training.run.training.keep_checkpoints = 0;
+  CHECK(checkpoint_bytes(training.run) == 0);
+  const double mean = 3600 / (training.partition.failures_per_gpu_hour() * 384);
+  const auto e = training.estimate(10);
+  const double whole = 10 * kDay;
+  CHECK_THAT(
+      e.days_with_failures,
+      WithinRel(10 * (mean + 600) * std::exp(60 / mean) * std::expm1(whole / mean) / whole, 1e-6));
+  CHECK(e.checkpoint.steps == 0);
+  CHECK(e.best_checkpoint.steps == 0);
+  // It would have to end within a job, and before a failure.
+  training.run.job.time = "20:00:00";
+  CHECK(training.estimate(10).days_with_failures == 0);
+  training.run.job.time = "";
+  CHECK(training.estimate(200).days_with_failures == 0);
+}
+
 TEST_CASE("a failure rate of nodes counts like one of their GPUs", "[estimate][goodput]") {
   FailingTraining training;
   training.partition.operation.node_days_between_failures = {100, "o"};

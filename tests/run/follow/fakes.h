@@ -37,6 +37,7 @@ class FakeExecutor : public launch::Executor {
     int phase = 1;
     int at_a_time = 0;
     std::string after_any;
+    std::int64_t minutes = 0;
   };
   std::string_view name() const override { return called; }
   std::size_t largest_array() override { return largest; }
@@ -58,7 +59,8 @@ class FakeExecutor : public launch::Executor {
     const bool takes = outcome == Reply::accepted || (outcome == Reply::unclear && took_it);
     if (takes) {
       jobs.push_back({std::to_string(next++), submission.id, submission.runs, request.after,
-                      request.exclude, submission.phase, request.at_a_time, request.after_any});
+                      request.exclude, submission.phase, request.at_a_time, request.after_any,
+                      request.minutes});
       if (room) *room -= submission.runs.size();
       for (std::size_t i = 0; i < submission.runs.size(); ++i)
         facts[{submission.id, i}] =

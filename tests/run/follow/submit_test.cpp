@@ -31,6 +31,73 @@ TEST_CASE("runs that ask for the same go as one array, others apart") {
   CHECK(place.slurm.jobs[1].runs.size() == 2);
 }
 
+TEST_CASE("runs that share a job are one after another in it, each with a time limit") {
+  FollowFolder place;
+  for (int i = 0; i < 5; ++i)
+    place.add_run(i, 1, i < 4 ? "--nodes=1\n#SBATCH --time=20:00:00" : "--nodes=2");
+  FollowLimits options;
+  options.runs_per_job = 3;
+  options.run_seconds = 90;
+  auto campaign = place.campaign(options);
+  const auto handed = place.submit_all(campaign);
+  CHECK(handed.runs == 5);
+  CHECK(handed.jobs == 3);
+  REQUIRE(place.slurm.jobs.size() == 3);
+  const auto& jobs = place.slurm.jobs;
+  CHECK(jobs[0].runs.size() == 3);
+  CHECK(jobs[0].minutes == 5);  // 4.5
+  CHECK(jobs[1].runs.size() == 1);
+  CHECK(jobs[1].minutes == 2);
+  CHECK(jobs[2].minutes == 0);                          // its script asks for no time
+  const auto opened = campaign.ledger().all().front();  // a copy: orders read the ledger anew
+  CHECK(opened.submission.serial);
+  CHECK_FALSE(opened.submission.array);
+  const auto script = read_file(opened.folder / "serial.sbatch");
+  REQUIRE(script);
+  CHECK(script->find("\nlimits=(90 90 90)\n") != std::string::npos);
+
+  // While the second one runs, the first has ended and the third waits for it.
+  place.slurm.facts[{opened.submission.id, 0}] = FakeExecutor::fact("RUNNING", "", "100");
+  for (int task = 0; task < 2; ++task)
+    place.write(fmt::format("submissions/{}/task.{}.json", opened.submission.id, task),
+                fmt::format(R"({{"version": 1, "state": "{}", "reason": "", "exit_code": {},
+                                 "start": 1700000000, "end": {}}})",
+                            task == 0 ? "FAILED" : "RUNNING", task == 0 ? 1 : 0,
+                            task == 0 ? 1700000010 : 0));
+  place.status(opened.submission.runs[0], 1, "failed", opened.submission.id, 1, "it broke");
+  place.status(opened.submission.runs[1], 1, "running", opened.submission.id);
+  campaign.refresh();
+  CHECK(campaign.runs()[0].record.state == RunState::failed);
+  CHECK(campaign.runs()[0].record.reason == "it broke");
+  CHECK(campaign.runs()[1].record.state == RunState::running);
+  CHECK(campaign.runs()[2].record.state == RunState::pending);
+  CHECK(campaign.runs()[2].record.reason == "waiting for the runs before it in its job");
+  CHECK_FALSE(campaign.is_due(0));
+
+  // One is cancelled alone, the job when no other is left.
+  const auto cancel = [&](std::size_t run) {
+    REQUIRE(campaign.begin(FileLock::Wait::yes));
+    REQUIRE(campaign.cancel({run}));
+    campaign.end();
+  };
+  cancel(1);
+  CHECK(place.slurm.cancelled.empty());
+  CHECK(fs::exists(opened.folder / "cancel.1"));
+  cancel(2);
+  CHECK(place.slurm.cancelled == std::vector<std::string>{"100"});
+}
+
+TEST_CASE("a serial job asks for no more time than the script of a run") {
+  FollowFolder place;
+  for (int i = 0; i < 3; ++i) place.add_run(i, 1, "--nodes=1\n#SBATCH --time=10:00");
+  FollowLimits options;
+  options.runs_per_job = 3;
+  auto campaign = place.campaign(options);
+  // Ten steps of 900 s are expected: each has the ten minutes of its script, and a job of its own.
+  CHECK(place.submit_all(campaign).jobs == 3);
+  CHECK(place.slurm.jobs[0].minutes == 10);
+}
+
 TEST_CASE("an array is cut where the scheduler's limit is") {
   FollowFolder place;
   for (int i = 0; i < 25; ++i) place.add_run(i);

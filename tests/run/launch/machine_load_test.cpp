@@ -58,6 +58,7 @@ TEST_CASE("GPUs are asked for their use before a run, and for their clock during
   CHECK(gpus["time"].get<double>() == Catch::Approx(clock.now()).epsilon(0).margin(1e-3));
   CHECK(gpus["use"] == 0.95);
   CHECK(gpus["watts"] == 600);
+  CHECK(gpus["gpus"] == 2);
   CHECK(load.look().empty());
   clock.time += 10;
   CHECK_FALSE(json::parse(load.look()).contains("watts"));

@@ -68,23 +68,24 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   SubmitRequest request{&submission, folder.root(), "/a b/array.sbatch",
                         "/runs/x",   "sweep",       "slurm-%A_%a.log",
                         "77",        {"n1", "n2"},  8,
-                        5,           "78:79"};
+                        5,           "78:79",       30};
   const auto reply = bench.executor.submit(request);
   CHECK(reply.reply == SubmitReply::accepted);
   CHECK(reply.job == "123");
   const auto& command = bench.shell.commands.at(0);
-  CHECK(command.argv == std::vector<std::string>{
-                            "sbatch", "--parsable", "--comment=orch:0007-ab", "--job-name=sweep",
-                            "--output=slurm-%A_%a.log", "--export=ALL,ORCH_SUBMISSION=0007-ab",
-                            "--array=0-199%8", "--dependency=afterok:77,afterany:78:79",
-                            "--exclude=n1,n2", "/a b/array.sbatch"});
+  CHECK(command.argv == std::vector<std::string>{"sbatch", "--parsable", "--comment=orch:0007-ab",
+                                                 "--job-name=sweep", "--output=slurm-%A_%a.log",
+                                                 "--export=ALL,ORCH_SUBMISSION=0007-ab",
+                                                 "--array=0-199%8", "--time=30",
+                                                 "--dependency=afterok:77,afterany:78:79",
+                                                 "--exclude=n1,n2", "/a b/array.sbatch"});
   CHECK(command.directory == "/runs/x");
   CHECK(command.output == folder.root() / "answer");
   CHECK(command.hold == 5);
   CHECK_FALSE(command.parsed);  // its environment becomes the job's
 
   submission = make("0008-ab", 1, false, "");
-  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, ""};
+  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, "", 0};
   CHECK(bench.executor.test(request));
   CHECK(bench.shell.commands.at(1).argv ==
         std::vector<std::string>{"sbatch", "--test-only", "--comment=orch:0008-ab",
@@ -99,7 +100,7 @@ TEST_CASE("an answer that is lost is unclear; sbatch that cannot run took nothin
   const TestFolder folder;
   auto submission = make("0007-ab", 1, false, "");
   SubmitRequest request{
-      &submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, ""};
+      &submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, "", 0};
   CHECK(bench.executor.submit(request).reply == SubmitReply::unreachable);
   bench.shell.once("sbatch", {0, "", ""});
   CHECK(bench.executor.submit(request).reply == SubmitReply::unclear);

@@ -193,6 +193,32 @@ TEST_CASE("a framework whose start was changed since it was submitted does not b
   CHECK(job.status(2)["state"] == "finished");
 }
 
+TEST_CASE("the power of a framework's GPUs is written while it trains", "[render][execution]") {
+  auto run = two_nodes();
+  run.framework = "own";
+  const ExecutedJob job("sleep 1\nfinish", "run", run);
+  write(job.path() / "start", kTrainer, true);
+  // Two GPUs of the first node are asked; of a third one the driver knows nothing.
+  write(job.fake() / "nvidia-smi",
+        "#!/bin/bash\n"
+        "if [ \"$1\" = -L ]; then printf 'GPU %d\\n' 0 1 2 3; exit; fi\n"
+        "printf '%s\\n' \"$*\" >>\"$FAKE/nvidia-smi.log\"\n"
+        "printf '%s\\n' '100, 600.5' '90, 499.5' '[N/A], [N/A]'\n",
+        true);
+  const auto done = job.start("export CUDA_VISIBLE_DEVICES=0,1,2\njob");
+  INFO(done.output);
+  REQUIRE(done.exit_code == 0);
+  const auto lines = split(read(job.attempt() / "events.jsonl"), '\n');
+  REQUIRE(lines.size() > 2);
+  const auto event = json::parse(lines.front());
+  CHECK(event["event"] == "gpus");
+  CHECK(event["time"] > 1.7e9);
+  CHECK(event["use"] == 0.95);
+  CHECK(event["watts"] == 550);
+  CHECK(event["gpus"] == 8);
+  CHECK(contains(read(job.fake() / "nvidia-smi.log"), "-i 0,1,2\n"));
+}
+
 TEST_CASE("a job of a submission that was taken back leaves without a trace",
           "[render][execution]") {
   const ExecutedJob job("finish");

@@ -71,6 +71,22 @@ TEST_CASE("a submission is read as it was written", "[store][submissions]") {
   CHECK(got.refused.empty());
 }
 
+TEST_CASE("a serial submission has several runs and one job", "[store][submissions]") {
+  const TestFolder place;
+  auto submission = array_of({"a-1", "b-2"});
+  submission.array = false;
+  CHECK_FALSE(read_submissions(written(place, submission).parent_path().parent_path()));
+  const TestFolder other;
+  submission.serial = true;
+  const auto folder = write_submission(other.root(), submission, "#!/bin/bash\n");
+  REQUIRE(folder);
+  CHECK(*read_file(*folder / "serial.sbatch") == "#!/bin/bash\n");
+  const auto read = read_submissions(other.root());
+  REQUIRE(read);
+  CHECK(read->front().submission.serial);
+  CHECK(read->front().submission.tasks() == 1);
+}
+
 TEST_CASE("without submissions there are none", "[store][submissions]") {
   const TestFolder place;
   CHECK(read_submissions(place.root())->empty());

@@ -33,6 +33,22 @@ TEST_CASE("an interval around 1 is no detectable difference", "[compare]") {
   CHECK(has(text_of(*c, "step_seconds"), "no detectable difference: 1.02x faster (0.9"));
 }
 
+TEST_CASE("energy is compared by tokens, and only where it was measured", "[compare]") {
+  auto a = run("a", 10), b = run("b", 10);
+  CHECK(metric(*compare({group("A", a), group("B", b)}), "kwh_per_1e9_tokens") == nullptr);
+  a.measured.steps = 16;
+  a.measured.repeated_steps = 4;
+  a.measured.stated["energy_kwh"] = 0.5;
+  b.measured.steps = 20;
+  b.measured.stated["energy_kwh"] = 0.4;
+  const auto c = compare({group("A", a), group("B", b)});
+  const auto* energy = metric(*c, "kwh_per_1e9_tokens");
+  REQUIRE(energy != nullptr);
+  const double tokens = 20 * *record::tokens_per_step(a);
+  CHECK(near(energy->values[0].measured->value, 0.5 * 1e9 / tokens));
+  CHECK(near(energy->values[1].measured->value, 0.4 * 1e9 / tokens));
+}
+
 TEST_CASE("single values within what repeats differ by show nothing", "[compare]") {
   const auto a = run("a", 10.4), b = run("b", 10), far = run("far", 9.8);
   const auto c = compare({group("A", a), group("B", b), group("C", far)});

@@ -169,3 +169,22 @@ TEST_CASE("colours only where the screen wants them", "[report]") {
   CHECK(paint("x", "31", {}) == "x");
   CHECK(paint("x", "31", {0, true}) == "\033[31mx\033[0m");
 }
+
+TEST_CASE("a training without checkpoints is not said to save at the end of a job", "[report]") {
+  auto run = test::planned("ddp", 10);
+  run.run.training.keep_checkpoints = 0;
+  auto& e = run.estimate;
+  e.interruptions = 1.8;
+  e.days_with_failures = 28;
+  e.days_with_failures_low = 20;
+  e.days_with_failures_high = 60;
+  const auto text = failures_text(result_of(run));
+  CHECK(text.starts_with("failures: about 2 in the "));
+  CHECK(text.find("\nkeep_checkpoints = 0: nothing is saved, and each failure starts the training "
+                  "again") != std::string::npos);
+  CHECK(text.find("end of a job") == std::string::npos);
+  e.days_with_failures = e.interruptions = 0;
+  CHECK(failures_text(result_of(run)) ==
+        "keep_checkpoints = 0: nothing is saved, and the training hardly ends before a failure or "
+        "the limit of a job");
+}

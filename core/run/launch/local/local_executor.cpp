@@ -29,12 +29,6 @@ std::string tail(const fs::path& log) {
   return std::string(trimmed.substr(trimmed.size() > kTail ? trimmed.size() - kTail : 0));
 }
 
-// Creates an empty file as a mark; it does not matter which process does so first.
-Status mark(const fs::path& file) {
-  const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  return made.is_open() ? Status() : file_error(file, "cannot create", errno);
-}
-
 // A started program that outlives us. heard: false if it still holds the inherited pipe after the
 // time limit. If it was not started, error has the reason.
 struct DetachedProgram {

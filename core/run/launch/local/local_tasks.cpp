@@ -15,14 +15,6 @@
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
-namespace {
-
-fs::path task_file(const fs::path& folder, std::size_t index) {
-  return folder / fmt::format("task.{}.json", index);
-}
-
-}  // namespace
-
 std::string text(const SupervisorId& id) { return fmt::format("{}.{}", id.pid, id.start); }
 
 std::optional<SupervisorId> parse_supervisor_id(std::string_view text) {
@@ -54,42 +46,6 @@ TaskJob parse_task_job(const std::string& job) {
   return {job.substr(0, bar), number_from<std::size_t>(job.substr(bar + 1)).value_or(0)};
 }
 
-Status write_task(const fs::path& folder, std::size_t index, const record::JobFact& task) {
-  JsonWriter to;
-  to.begin()
-      .field("version", std::int64_t{1})
-      .field("state", task.state)
-      .field("reason", task.reason)
-      .field("exit_code", std::int64_t{task.exit_code.value_or(0)})
-      .field("start", task.start)
-      .field("end", task.end)
-      .field("gpu_hours", task.gpu_hours);
-  return write_file_atomically(task_file(folder, index), std::move(to.end()).text());
-}
-
-Result<std::optional<record::JobFact>> read_task(const fs::path& folder, std::size_t index) {
-  const auto file = task_file(folder, index);
-  const JsonOptions options{.fix = "look at the run's attempts"};
-  const auto json = read_json(file, options);
-  if (!json) return json.error();
-  if (!*json) return std::optional<record::JobFact>();
-  JsonFields fields(**json);
-  record::JobFact task;
-  task.state = fields.text("state");
-  task.out_of_memory = task.state == "OUT_OF_MEMORY";
-  task.reason = fields.text("reason");
-  const int code = static_cast<int>(fields.whole("exit_code", -1'000'000, 1'000'000));
-  task.start = fields.number("start");
-  task.end = fields.number("end");
-  if (task.end > 0) {
-    task.exit_code = code;
-    task.elapsed_seconds = std::max(0.0, task.end - task.start);
-  }
-  task.gpu_hours = fields.number_or("gpu_hours", 0);
-  if (!fields.problems().empty()) return damaged(file, fields.problem(), options.fix);
-  return std::optional(task);
-}
-
 Status write_note(const fs::path& folder, const SupervisorNote& note) {
   JsonWriter to;
   to.begin().field("host", note.host).field("waits_for", note.waits_for);
@@ -113,10 +69,6 @@ std::optional<std::string> read_answer(const fs::path& folder) {
   const auto job = std::string(trim(*content));
   if (!parse_supervisor_id(job)) return std::nullopt;
   return job;
-}
-
-fs::path cancel_mark(const fs::path& folder, std::size_t index) {
-  return folder / fmt::format("cancel.{}", index);
 }
 
 SupervisorFolder::SupervisorFolder(const fs::path& path)

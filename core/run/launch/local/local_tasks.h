@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/record/facts.h"
+#include "core/run/launch/task_files.h"
 
 namespace orch::launch {
 
@@ -16,8 +17,7 @@ namespace orch::launch {
 //   answer            its job id, written once by the supervisor
 //   supervisor.json   its host, and what it waits for
 //   supervisor.log    its stdout and stderr
-//   task.<n>.json     the n-th run, at its start and at its end
-//   cancel.<n>        a mark: end this run, or do not begin it
+// and those of core/run/launch/task_files.h.
 
 // "<pid>.<start>": identifies a process even after its pid has been reused.
 struct SupervisorId {
@@ -37,13 +37,6 @@ struct TaskJob {
 std::string task_job(const std::string& supervisor, bool array, std::size_t index);
 TaskJob parse_task_job(const std::string& job);
 
-// Writes that a run is RUNNING, or how it ended; a running one has no end.
-Status write_task(const fs::path& submission_folder, std::size_t index,
-                  const record::JobFact& task);
-// Nothing if it has not begun; an error if the file is damaged.
-Result<std::optional<record::JobFact>> read_task(const fs::path& submission_folder,
-                                                 std::size_t index);
-
 struct SupervisorNote {
   std::string host;
   std::string waits_for;  // empty: it is working
@@ -53,7 +46,6 @@ SupervisorNote read_note(const fs::path& submission_folder);  // an empty note i
 
 fs::path answer_file(const fs::path& submission_folder);
 std::optional<std::string> read_answer(const fs::path& submission_folder);
-fs::path cancel_mark(const fs::path& submission_folder, std::size_t index);
 
 // The folder of a submission, through which others send requests to its supervisor.
 class SupervisorFolder {

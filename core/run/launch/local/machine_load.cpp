@@ -109,7 +109,7 @@ std::string MachineLoad::look() {
   if (!gpus.share && !gpus.watts) return "";
   auto out = fmt::format(R"({{"event":"gpus","time":{:.3f})", clock_.now());
   if (gpus.share) out += fmt::format(R"(,"use":{:.3f})", *gpus.share);
-  if (gpus.watts) out += fmt::format(R"(,"watts":{:.1f})", *gpus.watts);
+  if (gpus.watts) out += fmt::format(R"(,"watts":{:.1f},"gpus":{})", *gpus.watts, gpus.count);
   return out + "}\n";
 }
 
@@ -127,7 +127,7 @@ MachineLoad::Gpus MachineLoad::ask_gpus() const {
     if (const auto mhz = number_from<double>(trim(words[1]))) clocks.push_back(*mhz);
     if (const auto power = number_from<double>(trim(words[2]))) watts.push_back(*power);
   }
-  return {mean(shares), mean(clocks), mean(watts)};
+  return {mean(shares), mean(clocks), mean(watts), watts.size()};
 }
 
 // nvidia-smi averages over the last second: a run that ended just before may still be included.

@@ -41,6 +41,7 @@ class MachineLoad {
   std::optional<double> others_share() const;
   struct Gpus {
     std::optional<double> share, clock, watts;  // their means
+    std::size_t count = 0;                      // that told their power
   };
   Gpus ask_gpus() const;
   std::optional<double> use_by_others() const;

@@ -194,16 +194,19 @@ record::JobFact SupervisedRun::train() {
 }
 
 // Only after those of a trainer, whose last line may be incomplete: while it trains it continues
-// it.
+// it. A framework may write none.
 void SupervisedRun::note_event(std::string line, bool all_ended) {
   if (line.empty()) return;
   const auto file = attempt_->folder() / "events.jsonl";
   const PlainFile before(file);
-  if (!before.is_open()) return;
-  const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1);
+  const bool may_be_first = !run_.run.framework.empty() && !all_ended;
+  if (!before.is_open() && !may_be_first) return;
+  const auto last =
+      before.is_open() ? before.read(std::max<std::int64_t>(0, before.size() - 1), 1) : "\n";
   if (last != "\n" && !all_ended) return;
   if (last != "\n" && !last.empty()) line.insert(0, "\n");
-  const Descriptor to(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor to(
+      ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
   if (to.is_open()) write_all(to.get(), line);
 }
 

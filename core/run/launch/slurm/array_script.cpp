@@ -20,8 +20,9 @@ bool is_the_runs_own(std::string_view line) {
   return false;
 }
 
-// Quotes text for bash in one line: a script that contains "\r\n" is refused.
-std::string quote(const std::string& text) {
+}  // namespace
+
+std::string quote_line(const std::string& text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::ranges::none_of(text, is_control)) return shell_quote(text);
   std::string word = "$'";
@@ -36,8 +37,6 @@ std::string quote(const std::string& text) {
   return word + "'";
 }
 
-}  // namespace
-
 std::string header_of(std::string_view script) {
   std::string header;
   for (const auto& line : split(script, '\n')) {
@@ -51,7 +50,7 @@ std::string array_script(std::string_view header, const std::vector<fs::path>& r
   std::string script = "#!/bin/bash\n";
   script += header;
   script += "#\n# Independent runs with the same header as one array; written by orch.\nruns=(\n";
-  for (const auto& folder : run_folders) script += "  " + quote(folder.string()) + "\n";
+  for (const auto& folder : run_folders) script += "  " + quote_line(folder.string()) + "\n";
   // The array may wait for days before it begins.
   script += R"()
 folder=${runs[SLURM_ARRAY_TASK_ID]}

@@ -12,6 +12,9 @@ namespace orch::launch {
 // runs with equal headers can be tasks of one array.
 std::string header_of(std::string_view script);
 
+// Text as a word of bash in one line: a script that contains "\r\n" is refused.
+std::string quote_line(const std::string& text);
+
 // The script of an array whose task n is the run in the n-th folder (absolute): it executes that
 // run's job.sbatch, if that is unchanged since submission.json was written.
 std::string array_script(std::string_view header, const std::vector<fs::path>& run_folders);

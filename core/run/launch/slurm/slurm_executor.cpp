@@ -41,6 +41,7 @@ std::vector<std::string> sbatch_words(const SubmitRequest& request) {
     if (request.at_a_time > 0) tasks += fmt::format("%{}", request.at_a_time);
     words.push_back(std::move(tasks));
   }
+  if (request.minutes > 0) words.push_back(fmt::format("--time={}", request.minutes));
   std::vector<std::string> waits;
   if (!request.after.empty()) waits.push_back("afterok:" + request.after);
   if (!request.after_any.empty()) waits.push_back("afterany:" + request.after_any);
@@ -77,7 +78,7 @@ JobFacts told_tasks(const std::vector<JobRow>& rows,
       const auto& submission = *it->second;
       const auto index = row.task.value_or(0);
       if (!carries(row.marks, submission.id)) continue;
-      if (row.task.has_value() != submission.array || index >= submission.runs.size()) continue;
+      if (row.task.has_value() != submission.array || index >= submission.tasks()) continue;
       auto& fact = told[{submission.id, index}];
       const double hours = fact.gpu_hours + row.fact.gpu_hours;
       if (start_of(row.fact) >= start_of(fact) || fact.state.empty()) fact = row.fact;
@@ -182,7 +183,7 @@ JobFacts SlurmExecutor::from_queue(const std::vector<const Submission*>& of,
     if (!submission.job.empty() && submission.job != row.job) continue;
     if (row.task.has_value() || !submission.array) {
       const auto index = row.task.value_or(0);
-      if (index < submission.runs.size()) facts[{submission.id, index}] = row.fact;
+      if (index < submission.tasks()) facts[{submission.id, index}] = row.fact;
       continue;
     }
     // An array that was cancelled before its first task is shown as one job.
@@ -228,7 +229,7 @@ void SlurmExecutor::ask_accounting(const std::vector<const Submission*>& of,
   for (const auto* submission : of) {
     bool asks = false;
     std::string job = submission->job;
-    for (std::size_t index = 0; index < submission->runs.size(); ++index) {
+    for (std::size_t index = 0; index < submission->tasks(); ++index) {
       const TaskId task{submission->id, index};
       const auto in_queue = queued.find(task);
       if (in_queue != queued.end() && job.empty()) job = job_of(in_queue->second.job);
@@ -272,7 +273,7 @@ Result<JobFacts> SlurmExecutor::poll(const std::vector<const Submission*>& of) {
   }
   if (accounting_may_answer()) ask_accounting(of, facts);
   for (const auto* submission : of) {
-    const auto last = final_.lower_bound({submission->id, submission->runs.size()});
+    const auto last = final_.lower_bound({submission->id, submission->tasks()});
     for (auto it = final_.lower_bound({submission->id, 0}); it != last; ++it)
       facts[it->first] = it->second;
   }
