@@ -143,9 +143,11 @@ void check_listed(const MegatronSetup& setup, ProblemSink& problems) {
     problems.reject("stage_layers",
                     say("lists ", sum, " layers, and the model has ", partition.layers),
                     "let them add up");
-  if (setup.chunks > 1 || partition.count_embeddings)
+  if ((setup.chunks > 1 && setup.uneven.empty()) || partition.count_embeddings)
     problems.reject("stage_layers", "does not go with interleave or stage_partition",
-                    "try interleave = 1 and stage_partition = 'uniform'");
+                    setup.engine.takes_uneven_chunks
+                        ? "list the layers of each chunk, and try stage_partition = 'uniform'"
+                        : "try interleave = 1 and stage_partition = 'uniform'");
 }
 
 // Suggests numbers that divide evenly: of stages, if not far fewer, or of layers.
@@ -198,6 +200,19 @@ void check_partition(const MegatronSetup& setup, ProblemSink& problems) {
           partition.items_on(p - 1), " on the last; ", PrintedPercent{partition.loss()},
           " of the time is lost"),
       other_fits ? "try stage_partition = 'transformer|embedding'" : even_stages(partition, p));
+}
+
+// What other programs train.
+void check_planned(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
+  if (setup.engine.core) return;
+  const auto reject = [&](const char* field, const char* fix) {
+    problems.reject(field, "is a setting of Megatron-LM, which orch plans and does not train", fix);
+  };
+  if (setup.cuda_graphs != "none")
+    reject("cuda_graphs", "try cuda_graphs = 'none' or engine = 'megatron'");
+  if (setup.mtp_layers > 0) reject("mtp_layers", "try mtp_layers = 0 or engine = 'megatron'");
+  if (settings.dropout_masks(run) != "usual")
+    reject("dropout_masks", "try dropout_masks = 'usual' or engine = 'megatron'");
 }
 
 void check_vocabulary(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
@@ -279,18 +294,23 @@ void check_experts(const BackendRun& run, const MegatronSetup& setup, ProblemSin
 
 void check_setup(const BackendRun& run, const MegatronSetup& setup, ProblemSink& problems) {
   check_tensor(run, problems, setup.model.folded());
+  if (problems.enough()) return;
   check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
   check_gathered(run, setup, problems);
   check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
+  if (problems.enough()) return;
   check_context(run, problems);
   check_partition(setup, problems);
+  if (problems.enough()) return;
   check_interleave(run, setup, problems);
+  if (problems.enough()) return;
   check_filling(setup, problems);
   check_bubble(run, setup.chunks, problems);
   check_vocabulary(run, setup, problems);
+  check_planned(run, setup, problems);
   check_kept(run, setup, problems);
 }
 

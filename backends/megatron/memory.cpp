@@ -22,7 +22,8 @@ struct MemoryNames {
   }
 constexpr MemoryNames kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
                       kEmbedding = ORCH_NAMES_OF("embedding"),
-                      kOther = ORCH_NAMES_OF("positions, norms, padding");
+                      kOther = ORCH_NAMES_OF("positions, norms, padding"),
+                      kPrediction = ORCH_NAMES_OF("multi-token prediction");
 #undef ORCH_NAMES_OF
 
 struct StageLayers {
@@ -94,6 +95,11 @@ void emit_layer_states(const MegatronSetup& setup, WorkSink& sink) {
 void emit_end_states(const MegatronSetup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const std::int64_t last = setup.pipeline - 1;
+  if (setup.mtp_layers > 0)
+    emit_states(setup, kPrediction, {last, last},
+                2 * static_cast<double>(setup.mtp_layers) * model.hidden * model.hidden /
+                    model.tensor_parallel,
+                sink);
   emit_states(setup, kEmbedding, {0, 0},
               model.embedding_params() + (last == 0 ? model.head_params() : 0), sink);
   if (last == 0)
@@ -306,6 +312,16 @@ void emit_whole(const MegatronSetup& setup, WorkSink& sink) {
   }
 }
 
+// What cuBLAS works in, 32 MiB on GPUs since Hopper: PyTorch has one, Transformer Engine another,
+// and for products of experts one more for each of the four streams that it starts them on.
+void emit_workspaces(const MegatronSetup& setup, WorkSink& sink) {
+  if (!setup.engine.core) return;
+  constexpr double kEach = 32.0 * (1 << 20);
+  const int count = setup.layer().sizes.mixture() ? 6 : 2;
+  sink.memory("workspaces of products", 0, setup.pipeline - 1, count * kEach,
+              [&] { return say(count, " x ", PrintedBytes{kEach}); });
+}
+
 // Our trainer: gradients and updated weights pass through pinned slices, limited to a stage's
 // share.
 void emit_staging(const MegatronSetup& setup, WorkSink& sink) {
@@ -334,6 +350,7 @@ void emit_memory(const MegatronSetup& setup, WorkSink& sink) {
   emit_copies(setup, sink);
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
+  emit_workspaces(setup, sink);
   emit_whole(setup, sink);
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) +
                      (setup.experts > 1) + (setup.model.context_parallel > 1) +

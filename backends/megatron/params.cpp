@@ -25,6 +25,22 @@ double visited_nodes(const backend::BackendRun& run, double nodes) {
   return most > 0 ? std::min(any, most) : any;
 }
 
+// The layers of each stage, where those of each chunk are given in the order of the layers.
+std::vector<std::int64_t> sums_by_stage(const std::vector<std::int64_t>& chunks,
+                                        std::int64_t stages) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(stages), 0);
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    sums[i % static_cast<std::size_t>(stages)] += chunks[i];
+  return sums;
+}
+
+backend::CudaGraphs graphs_of(std::string_view choice) {
+  return choice == "all"         ? backend::CudaGraphs::all
+         : choice == "attention" ? backend::CudaGraphs::attention
+         : choice == "router"    ? backend::CudaGraphs::router
+                                 : backend::CudaGraphs::none;
+}
+
 }  // namespace
 
 MegatronSetup::MegatronSetup(const backend::BackendRun& run)
@@ -41,6 +57,11 @@ MegatronSetup::MegatronSetup(const backend::BackendRun& run)
   if (expert_tensor == 0) expert_tensor = tensor;
   model.expert_tensor_parallel = static_cast<double>(expert_tensor);
   model.overlap_experts = settings.overlap_experts(run);
+  cuda_graphs = settings.cuda_graphs(run), model.graphs = graphs_of(cuda_graphs);
+  mtp_layers = settings.mtp_layers(run);
+  model.heads_of_vocab = 1 + static_cast<double>(mtp_layers);
+  if (const auto masks = settings.dropout_masks(run); masks != "usual")
+    model.drops_out = masks == "yes";
   if (settings.expert_dispatch(run) == "nodes")
     model.expert_nodes = visited_nodes(
         run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run.domain()));
@@ -52,12 +73,15 @@ MegatronSetup::MegatronSetup(const backend::BackendRun& run)
     partition.listed = dealt_by_cost(run.model().layers, pipeline,
                                      run.model().embedding_params() / run.model().layer_params());
   const std::int64_t places = pipeline * chunks;
+  if (engine.takes_uneven_chunks && chunks > 1 && pipeline > 1 &&
+      static_cast<std::int64_t>(partition.listed.size()) == places) {
+    uneven = std::move(partition.listed);
+    partition.listed = sums_by_stage(uneven, pipeline);
+  }
   if (engine.takes_uneven_chunks && chunks > 1 && pipeline > 1 && partition.listed.empty() &&
       partition.items() % places != 0) {
     uneven = uneven_chunks(partition, chunks);
-    partition.listed.assign(static_cast<std::size_t>(pipeline), 0);
-    for (std::size_t i = 0; i < uneven.size(); ++i)
-      partition.listed[i % static_cast<std::size_t>(pipeline)] += uneven[i];
+    partition.listed = sums_by_stage(uneven, pipeline);
   }
   if (engine.lean) model.make_lean(data);
   model.core = engine.core, model.eager = engine.eager;

@@ -32,6 +32,23 @@ struct MegatronSettings : plan::CommonSettings {
                       {"expert_dispatch", "nodes"}};
   Flag overlap_experts{"overlap_experts", "tokens travel under the products of another micro-batch",
                        false};
+  ChoiceSetting cuda_graphs{
+      "cuda_graphs",
+      "with engine = 'megatron', what is launched as a CUDA graph: router: of a layer of experts "
+      "the "
+      "router and the preparation of its exchange; attention: these and attention; all (planned, "
+      "not trained here)",
+      {"none", "router", "attention", "all"}};
+  Integer mtp_layers{"mtp_layers",
+                     "with engine = 'megatron', layers behind the last one that predict further "
+                     "tokens, each with the LM head again (planned, not trained here)",
+                     0,
+                     {0, 16}};
+  ChoiceSetting dropout_masks{
+      "dropout_masks",
+      "with engine = 'megatron', dropout and its masks; usual: in models with biases (planned, not "
+      "trained here)",
+      {"usual", "yes", "no"}};
   Integer interleave{"interleave", "model chunks per stage", 1, {1, 1024}};
   ChoiceSetting stage_partition{
       "stage_partition",
@@ -45,7 +62,9 @@ struct MegatronSettings : plan::CommonSettings {
       "nanotron",
       {"balanced", "portions", "costs"}};
   TextSetting stage_layers{
-      "stage_layers", "layers of each stage, such as '7,7,6'; '': distributed by partition_rule",
+      "stage_layers",
+      "layers of each stage, such as '7,7,6', or with interleave and engine = 'megatron' of each "
+      "chunk in the order of the layers; '': distributed by partition_rule",
       ""};
   ChoiceSetting engine{"engine",
                        "who trains, for the estimate: orch, Megatron-LM, Megatron-DeepSpeed, whose "
@@ -118,6 +137,9 @@ struct MegatronSettings : plan::CommonSettings {
             expert_dispatch,
             nodes_limit,
             overlap_experts,
+            cuda_graphs,
+            mtp_layers,
+            dropout_masks,
             interleave,
             stage_partition,
             partition_rule,

@@ -29,6 +29,7 @@ struct MegatronSetup {
   std::optional<backend::Transformer> mixed, dense;
   std::vector<std::int64_t> dense_layers;  // on each of the first stages: dense ones come first
   backend::StateBytes states;
+  std::int64_t mtp_layers;  // layers of multi-token prediction, on the last stage
   StagePartition partition;
   std::vector<std::int64_t>
       uneven;  // layers of each chunk, from uneven_chunks; empty: all are equal
@@ -41,7 +42,7 @@ struct MegatronSetup {
   std::int64_t vocab_multiple;
   const char* dtype;
   // As given, before interpretation.
-  std::string_view stage_layers, partition_rule, recompute_modules, offload_modules;
+  std::string_view stage_layers, partition_rule, recompute_modules, offload_modules, cuda_graphs;
   bool asks_sequence_parallel, asks_fill_bubbles;
 
   backend::MeshGroup data_group() const { return {data, tensor}; }
@@ -72,8 +73,11 @@ struct MegatronSetup {
                ? dense_layers[static_cast<std::size_t>(stage)]
                : 0;
   }
+  std::int64_t predicting_on(std::int64_t stage) const {
+    return stage + 1 == pipeline ? mtp_layers : 0;
+  }
   std::int64_t layers_on(std::int64_t stage) const {
-    return partition.layers_on(stage) - dense_on(stage);
+    return partition.layers_on(stage) - dense_on(stage) + predicting_on(stage);
   }
   // True if a part of a layer on this rank is shared by other ranks than those of data parallelism.
   bool has_own_group() const { return experts > 1 || expert_tensor != tensor; }

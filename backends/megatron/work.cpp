@@ -156,7 +156,7 @@ void emit_tied_statistics(const MegatronSetup& setup, double numbers, WorkSink& 
   emit_statistics(sink, numbers, setup.ends_group());
 }
 
-enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
+enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kPredicting, kDense, kBlocks };
 
 // Overlaps the products of neighbouring layers: only offloaded layers, as a share of all.
 void emit_offload(const MegatronSetup& setup, const Transformer& model, WorkSink& sink) {
@@ -177,6 +177,18 @@ void emit_layers(const MegatronSetup& setup, const char* name, const Transformer
   emit_training(setup, model.layer_params() - experts, kOfLayers, sink);
   if (experts > 0) emit_training(setup, experts, kOfLayers, sink, setup.expert_group());
   emit_shared_gradients(setup, model.shared_params(), sink, model.head_norm_params());
+}
+
+// Multi-token prediction (Gloeckle et al. 2024, as in DeepSeek-V3): a further layer reads the last
+// one's output and the next token's embedding through one product, and has the LM head again.
+void emit_prediction(const MegatronSetup& setup, WorkSink& sink) {
+  sink.block("multi-token prediction");
+  if (setup.mtp_layers == 0) return;
+  const auto& model = setup.model;
+  const double h = model.hidden, t = model.tensor_parallel;
+  transformer_parts::product(model, sink, "embedding and output", h / t, 2 * h);
+  emit_head(model, sink);
+  emit_training(setup, 2 * h * h / t, kOfEnds, sink);
 }
 
 void emit_blocks(const MegatronSetup& setup, WorkSink& sink) {
@@ -213,6 +225,7 @@ void emit_blocks(const MegatronSetup& setup, WorkSink& sink) {
           [&] { return say("hand-over of each micro-batch, each way"); });
   sink.block("all ranks");
   emit_agreement(model, sink, setup.world_group());
+  emit_prediction(setup, sink);
   if (setup.dense) emit_layers(setup, "dense layer", *setup.dense, 0, sink);
 }
 
@@ -229,6 +242,7 @@ std::array<double, kBlocks> counts_of(const MegatronSetup& setup, std::int64_t s
   counts[kToPrevious] = sent.to_previous;
   counts[kStage] = setup.pipeline > 1 && setup.engine.waits_at_stages ? v : 0;
   counts[kStep] = 1;
+  counts[kPredicting] = static_cast<double>(setup.predicting_on(stage));
   return counts;
 }
 

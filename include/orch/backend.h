@@ -136,8 +136,10 @@ enum {
 
 /* The kind of an ORCH_OVERHEAD. */
 enum {
-  ORCH_OF_LAYER = 0,  /* a layer: time that cannot be hidden, and the host's launches */
-  ORCH_OF_EXPERTS = 1 /* a layer's experts: launches only */
+  ORCH_OF_LAYER = 0,   /* a layer: time that cannot be hidden, and the host's launches */
+  ORCH_OF_EXPERTS = 1, /* a layer's experts: launches only */
+  ORCH_IN_GRAPH = 2,   /* a layer in a CUDA graph: time that cannot be hidden, and no launches */
+  ORCH_OF_KERNELS = 3  /* kernels with little to do, `calls` of them: their start and end */
 };
 
 /* The operands of an ORCH_GEMM. */

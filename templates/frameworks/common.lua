@@ -359,6 +359,10 @@ function common.refuse_megatron(whole)
   common.refuse_unless(settings.prefetch, 1, "prefetch")
   common.refuse_unless(settings.reduce_dtype, "dtype", "reduce_dtype")
   common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
+  -- What an estimate may assume, and no flag of ours says yet.
+  common.refuse_unless(settings.cuda_graphs, "none", "cuda_graphs")
+  common.refuse_unless(settings.mtp_layers, 0, "mtp_layers")
+  common.refuse_unless(settings.dropout_masks, "usual", "dropout_masks")
   if not whole then
     common.refuse_unless(settings.stage_layers, "", "stage_layers", "let the stages be dealt")
     common.refuse_unless(settings.offload_activations, false, "offload_activations")

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 
 #include "core/plan/model.h"
 #include "include/orch/backend.h"
@@ -32,6 +33,10 @@ inline std::int64_t alignment(std::int64_t sharing) {
 
 // C++ issues a layer in a fifth of the time that Python needs: 2 us per operation instead of 10.
 inline constexpr double kFromCpp = 0.2;
+
+// What is launched as a CUDA graph, which costs the host one call: of a layer of experts its router
+// and the preparation of the exchange, attention too, or everything.
+enum class CudaGraphs { none, router, attention, all };
 
 // The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
 // heads and tensor_parallel.
@@ -68,6 +73,10 @@ struct Transformer {
   double align = 1;         // alignment of stored and sent tensors in our own trainers, in elements
   double overheads = 1;     // fixed costs per layer and pass, relative to a Python framework's
   double logit_bytes = 12;  // bytes per logit that a framework's cross entropy holds
+  bool fused_loss = false;  // one kernel writes the gradient in the logit's place
+  double heads_of_vocab = 1;  // LM heads on the last stage: more with multi-token prediction
+  CudaGraphs graphs = CudaGraphs::none;
+  std::optional<bool> drops_out = {};  // none: as usual for the model's family
   // PyTorch's operations run unfused: rotations and the gate's activation store their results too.
   bool eager = false;
   // As Megatron Core does it: the router's probabilities are applied between an expert's two
@@ -121,7 +130,7 @@ struct Transformer {
     return chosen && !flash_attention;
   }
   // Models with biases are from the time when dropout was used.
-  bool drops() const { return sizes.bias; }
+  bool drops() const { return drops_out.value_or(sizes.bias); }
 
   // Widths in units of h, in which a layer's activations are counted.
   double qkv_widths() const {

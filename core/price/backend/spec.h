@@ -177,6 +177,8 @@ class ProblemSink {
     sink_.problem(sink_.context, ORCH_WARN, field, fact.text, fix.text);
   }
   bool rejected() const { return rejected_; }
+  // True if nothing more is asked for: in a search the first reason counts.
+  bool enough() const { return rejected_ && sink_.explain == ORCH_QUIET; }
 
  private:
   const orch_sink& sink_;

@@ -234,6 +234,20 @@ inline void casts(const Transformer& model, WorkSink& sink) {
           {0, 0, 1, 0});
 }
 
+// Transformer Engine rounds each expert's rows by kernels of their own, and reorders the scales of
+// both operands before each product: forward has two products of an expert, backward four. Where a
+// rank has many experts with few rows each, such kernels take long though they move little.
+inline void casts_of_experts(const Transformer& model, WorkSink& sink) {
+  if (model.narrow == 0 || !model.core || model.dense() == 1) return;
+  const double share = 1 - model.dense();
+  auto op = make_op(ORCH_OVERHEAD, "casts of each expert");
+  op.kernel = ORCH_OF_KERNELS;
+  op.calls = static_cast<double>(model.sizes.experts) / model.expert_parallel;
+  const double forward = share * (2 + 2 * 2), backward = share * (2 + 2 * 4);
+  sink.op(during(op, {forward, model.again(kExperts, forward), backward, 0}),
+          [&] { return say(op.calls, " experts x 6 kernels forward, 10 backward"); });
+}
+
 // Ring attention (Liu et al. 2023): each rank has some rows of a sample and needs all its keys and
 // values, which circulate while products run; their gradients come back the same way.
 inline void context_exchange(const Transformer& model, WorkSink& sink) {
@@ -256,14 +270,27 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
           formula);
 }
 
-// With narrow number formats, an expert's six products need about four additional casts.
-inline constexpr double kNarrowLaunches = 1.45;
+// What the host launches for a layer of experts, relative to DeepEP or HybridEP in 16 bit: with
+// narrow number formats, an expert's six products need about four additional casts; without a fused
+// dispatch, the permutation, the counts and the all-to-all are operations of their own.
+inline constexpr double kNarrowLaunches = 1.45, kPlainDispatch = 1.4, kBehindRouter = 0.7;
+
+inline double expert_launches(const Transformer& model) {
+  if (model.graphs == CudaGraphs::all) return 0;
+  return (1 - model.dense()) * (model.narrow > 0 ? kNarrowLaunches : 1) *
+         (model.expert_nodes > 0 || model.expert_parallel == 1 ? 1 : kPlainDispatch) *
+         (model.graphs == CudaGraphs::none ? 1 : kBehindRouter);
+}
 
 inline void overhead(const Transformer& model, WorkSink& sink) {
   const double n = model.overheads;
-  sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
+  auto op = make_op(ORCH_OVERHEAD, "layer overhead");
+  const bool graph = model.graphs == CudaGraphs::all ||
+                     (model.graphs == CudaGraphs::attention && model.dense() < 1);
+  op.kernel = graph ? ORCH_IN_GRAPH : ORCH_OF_LAYER;
+  sink.op(during(op, {n, model.full() ? n : 0, n, 0}),
           [&] { return say(n == 1 ? std::string() : say(n, " of it "), "per layer and pass"); });
-  const double experts = n * (1 - model.dense()) * (model.narrow > 0 ? kNarrowLaunches : 1);
+  const double experts = n * expert_launches(model);
   if (experts == 0) return;
   auto launches = make_op(ORCH_OVERHEAD, "launches of experts");
   launches.kernel = ORCH_OF_EXPERTS;
@@ -282,6 +309,7 @@ inline void emit_layer(const Transformer& model, WorkSink& sink) {
   transformer_parts::tensor_collectives(model, sink);
   transformer_parts::context_exchange(model, sink);
   transformer_parts::casts(model, sink);
+  transformer_parts::casts_of_experts(model, sink);
   transformer_parts::overhead(model, sink);
 }
 
@@ -319,9 +347,11 @@ inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
 
 // Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them:
 // about 50 bytes per logit. Our trainers write the gradient in the logit's place, piece by piece: 2
-// bytes are read in forward and in backward, 2 written.
+// bytes are read in forward and in backward, 2 written. Megatron's fused kernel (Transformer
+// Engine's) reads the logits twice and writes their gradient in forward, and scales it in backward.
 inline double cross_entropy_bytes(const Transformer& model) {
-  return model.lean && model.tensor_parallel == 1 ? 1.5 * model.element : 25;
+  if (model.lean && model.tensor_parallel == 1) return 1.5 * model.element;
+  return model.fused_loss && model.core ? 2.5 * model.element : 25;
 }
 
 inline void emit_head(const Transformer& model, WorkSink& sink) {
@@ -430,7 +460,7 @@ inline double layer_gradients(const Transformer& model) {
 // their gradient in place, up to a gigabyte of rows at a time, with fp32 copies where ranks share
 // the rows.
 inline double logits_memory(const Transformer& model) {
-  if (!model.lean) return model.logit_bytes * model.logits();
+  if (!model.lean) return model.heads_of_vocab * model.logit_bytes * model.logits();
   const double copies = model.tensor_parallel == 1 ? 1 : model.element == 4 ? 2 : 5;
   return std::min(copies * model.element * model.logits(), 1073741824.0);
 }
@@ -456,6 +486,7 @@ inline Transformer transformer(const BackendRun& run, double fp32_logits = 8) {
       model.fused_kernels &&
       fused_softmax_works(run.model(), run->micro_batch, run->tensor_parallel, model.element);
   model.logit_bytes = framework_logit(all.cross_entropy(run), model.element, fp32_logits);
+  model.fused_loss = all.cross_entropy(run) == "fused";
   return model;
 }
 

@@ -18,6 +18,9 @@ namespace {
 // where one all-reduce over all GPUs was measured at 40.5 (A100 nodes of Jean Zay).
 constexpr double kTogether = 0.18;
 
+// A kernel on a GPU that moves next to nothing takes this long from its start to the next one's.
+constexpr double kKernel = 5e-6;
+
 // The factor by which a rank's work on the cores is slower than measured, because ranks share them.
 double crowd(const plan::Partition& partition, std::int64_t gpus) {
   if (partition.measured_ranks == 0) return 1;
@@ -192,6 +195,13 @@ double Price::collective_seconds(const orch_op& op) const {
   return share * op.bytes / (path.bandwidth * reached) + latency(op, path);
 }
 
+double Price::overhead_seconds(const orch_op& op) const {
+  const auto& efficiency = partition_.efficiency;
+  if (op.kernel == ORCH_OF_EXPERTS) return 0;
+  if (op.kernel == ORCH_OF_KERNELS) return crowd_ * op.calls * kKernel / efficiency.experts.value;
+  return efficiency.layer_overhead.value * crowd_;
+}
+
 double Price::seconds(const orch_op& op) const {
   switch (op.kind) {
     case ORCH_GEMM:
@@ -209,7 +219,7 @@ double Price::seconds(const orch_op& op) const {
     case ORCH_HOST:  // the ranks of a node share its memory
       return op.bytes * static_cast<double>(ranks_on_node()) / host_bandwidth();
     case ORCH_OVERHEAD:
-      return op.kernel == ORCH_OF_EXPERTS ? 0 : partition_.efficiency.layer_overhead.value * crowd_;
+      return overhead_seconds(op);
     case ORCH_STAGE_OVERHEAD:
       return partition_.efficiency.stage_overhead.value * crowd_;
     default:

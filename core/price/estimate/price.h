@@ -20,6 +20,7 @@ class Price {
 
   // Seconds that the host needs to launch one layer's pass, or its experts'.
   double launches(const orch_op& op) const {
+    if (op.kernel >= ORCH_IN_GRAPH) return 0;
     const auto& efficiency = partition_.efficiency;
     return crowd_ *
            (op.kernel == ORCH_OF_EXPERTS ? efficiency.expert_floor : efficiency.host_floor).value;
@@ -29,6 +30,8 @@ class Price {
   std::string rate(const orch_op& op) const;
 
  private:
+  double overhead_seconds(const orch_op& op) const;
+
   // The placement of a group's ranks on the nodes, and the bandwidth of its ring.
   struct Ring {
     bool crosses = false;  // leaves the node

