@@ -180,7 +180,11 @@ std::string variant(const Run& run) {
   for_each_swept(run, add);
   if (!run.framework.empty())
     out += fmt::format("{}framework={}", out.empty() ? "" : " ", run.framework);
-  if (!run.args.empty()) out += " args=" + join(run.args, " ");
+  if (!run.args.empty()) {  // spaces stand between settings
+    auto words = printable(join(run.args, ","));
+    std::ranges::replace(words, ' ', '_');
+    out += " args=" + words;
+  }
   if (!run.launch.empty()) out += " launch=" + run.launch;
   if (run.repeat > 1) out += fmt::format("{}repeat={}", out.empty() ? "" : " ", run.repeat);
   return out;
