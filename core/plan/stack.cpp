@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 
 #include "core/base/text.h"
 #include "core/plan/nearness.h"
@@ -91,10 +92,15 @@ std::vector<const StackOnPartition*> standing_for(const Run& run, std::string_vi
   return out;
 }
 
-// All stacks for the run's strategy and framework, or else its engine; tuned or not.
+// All stacks for the run's strategy and framework if one of these is tuned, or else its engine;
+// tuned or not.
 std::vector<const StackOnPartition*> standing_for(const Run& run) {
+  const auto whose = run.strategy->name + "/" + framework_name(run.framework).name;
+  const auto is_own = [&](const StackOnPartition* on) { return contains(on->stack->runs, whose); };
   auto own = standing_for(run, framework_name(run.framework).name);
-  return own.empty() ? standing_for(run, run.text_setting("engine")) : own;
+  std::erase_if(own, std::not_fn(is_own));
+  const bool tuned = std::ranges::any_of(own, [](const auto* on) { return on->stack->tuned; });
+  return tuned ? own : standing_for(run, run.text_setting("engine"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 for file in "$ORCH_HOME"/experiments/*.lua; do
   name=$(basename -- "$file" .lua)
   # These would train here (tests/trainers does that) or need a GPU here.
-  if [[ $name == @(models|tiny|strategies|fsdp_vs_deepspeed_here|one_gpu|one_h200) ]]; then continue; fi
+  if [[ $name == @(models|tiny|strategies|fsdp_vs_deepspeed_here|one_gpu|one_h200|one_h200_llama) ]]; then continue; fi
   orch run "$file" --runs "runs"
   exits 0 "run $name"
   folders=(runs/"$name"/*/)
@@ -16,7 +16,7 @@ for file in "$ORCH_HOME"/experiments/*.lua; do
   done
 done
 
-for name in fsdp_vs_deepspeed_here one_gpu one_h200; do
+for name in fsdp_vs_deepspeed_here one_gpu one_h200 one_h200_llama; do
   orch plan "$ORCH_HOME/experiments/$name.lua"
   exits 0 "plan $name"
   has "$(cat "$work/out")" ' 0 rejected' "$name: all of them can be run"

@@ -3,7 +3,7 @@
 PyTorch's.
 
     planned.py build/train-cuda/bin probe      memory and time of one rank of each stage, beside the estimate
-    planned.py build/train-cuda/bin one_h200   experiments/one_h200.lua
+    planned.py build/train-cuda/bin one_h200   experiments/one_h200.lua, as far as it needs nothing but PyTorch
 
 Needs orch itself: build/core/bin/orch, or what ORCH names. Exit code 77: there is none, nothing was run.
 """
@@ -58,8 +58,11 @@ def probe(orch, folder):
 
 def one_h200(orch, folder):
     runs = ["--runs", os.path.join(folder, "runs")]
-    print(call(orch, "run", os.path.join(EXPERIMENTS, "one_h200.lua"), "-y", *runs), flush=True)
+    print(call(orch, "run", os.path.join(EXPERIMENTS, "one_h200.lua"), "-y", "--where",
+               'framework == "" or framework == "torch"', *runs), flush=True)
     for run in json.loads(call(orch, "status", "one_h200", *runs, "--format", "json"))["runs"]:
+        if run["state"] == "planned":
+            continue  # of another framework
         if run["state"] != "finished":
             sys.exit(f"{run['id']}: {run['state']}")
         measured(f"one_h200: {run['id'].rpartition('-')[0]}", run["tokens_per_second"], "tokens/s",

@@ -81,8 +81,10 @@ TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
 
 TEST_CASE("the stack of a framework counts before those of its engine", "[plan][stack]") {
   auto partition = machine();
-  for (const auto& each : {stack("torch-2026", "2026", {"fsdp/torch", "ddp/torch"}),
-                           stack("torchtitan-2026", "2026", {"fsdp/torchtitan"})})
+  for (const auto& each :
+       {stack("torch-2026", "2026", {"fsdp/torch", "ddp/torch"}),
+        stack("torchtitan-2026", "2026", {"fsdp/torchtitan"}),
+        stack("untuned", "2026", {"fsdp/hf-fsdp"}, 1, false), stack("any", "2010", {"fsdp"})})
     partition.stacks.push_back(
         {each, std::make_shared<const Partition>(on_stack(partition, each))});
   const auto by = [&](const char* framework) {

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/base/units.h"
@@ -255,15 +256,20 @@ bool is_endless(const std::vector<FailingStretch>& stretches) {
   return !(total_loss(stretches, kNone).wall() < kHopeless * seconds);
 }
 
-void add_expense(const Run& run, const std::vector<FailingStretch>& stretches, double steps,
-                 Estimate& out) {
+// Without `steps`: of the computing alone, without failures.
+void add_expense(const Run& run, const std::vector<FailingStretch>& stretches,
+                 std::optional<double> steps, Estimate& out) {
   const auto& partition = *run.partition;
   const auto spare = static_cast<double>(run.spare_gpus());
   const double busy = partition.busy_watts(), idle = partition.idle_watts();
   double gpu_seconds = 0, joules = 0;
   for (const auto& each : stretches) {
-    const auto loss = loss_of(each, steps, 1);
-    const double held = loss.held * each.seconds, waits = loss.restarting * each.seconds;
+    double held = each.seconds, waits = 0;
+    if (steps) {
+      const auto loss = loss_of(each, *steps, 1);
+      held = loss.held * each.seconds;
+      waits = loss.restarting * each.seconds;
+    }
     gpu_seconds += held * (each.gpus + spare);
     joules += each.gpus * ((held - waits) * busy + waits * idle) + spare * held * idle;
   }
@@ -308,12 +314,12 @@ void add_failures(const Run& run, Estimate& out) {
     out.best_checkpoint = best_of(stretches);
     out.checkpoint = interval_of(stretches, run.training.checkpoint_every);
   } else if (is_endless(stretches)) {
-    return;
+    return add_expense(run, stretches, std::nullopt, out);
   }
   const auto& used = out.checkpoint.steps > 0 ? out.checkpoint : out.best_checkpoint;
   const double steps = used.steps > 0 ? static_cast<double>(used.steps) : kNone;
   const auto sum = total_loss(stretches, steps);
-  if (!std::isfinite(sum.wall())) return;
+  if (!std::isfinite(sum.wall())) return add_expense(run, stretches, std::nullopt, out);
   out.interruptions = sum.failures;
   out.days_with_failures = sum.wall() / kDay;
   add_range(stretches, steps, run.partition->operation.failure_count.value, out);

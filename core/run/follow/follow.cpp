@@ -40,20 +40,23 @@ void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   }
 }
 
+// A run in a job: several runs may share one.
+std::string attempt_of(const FollowedRun& view) { return view.job->job + " " + view.record.id; }
+
 // An order that failed is repeated with the next look.
 Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
   std::vector<std::size_t> hung;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
     const auto& view = campaign.runs()[i];
     if (view.record.state == RunState::running && view.job &&
-        view.record.failure == record::Failure::hang && !cancelled.contains(view.job->job))
+        view.record.failure == record::Failure::hang && !cancelled.contains(attempt_of(view)))
       hung.push_back(i);
   }
   if (hung.empty()) return {};
   if (auto status = campaign.cancel_hung(hung); !status) return status;
   for (const auto run : hung) {
     const auto& view = campaign.runs()[run];
-    cancelled.insert(view.job->job);
+    cancelled.insert(attempt_of(view));
     campaign.world().say(
         fmt::format("{}: hangs ({}); cancelled", view.record.id, view.record.reason));
   }

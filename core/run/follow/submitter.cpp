@@ -30,6 +30,15 @@ constexpr int kUnclearAnswers = 4;  // in a row, with nothing accepted
 
 constexpr std::size_t kErrorsShown = 10;
 
+// A run of a serial job that ignores its limit is killed, with what it left, within so many
+// seconds.
+constexpr std::int64_t kEndSeconds = 120;
+
+std::int64_t seconds_of_all(const std::vector<std::int64_t>& limits) {
+  const auto count = static_cast<std::int64_t>(limits.size());
+  return std::accumulate(limits.begin(), limits.end(), kEndSeconds * count);
+}
+
 // Nodes that failed the check of an earlier attempt.
 std::vector<std::string> bad_nodes(const fs::path& run_folder) {
   std::vector<std::string> nodes;
@@ -182,9 +191,10 @@ std::int64_t Submitter::seconds_limit(std::size_t run, const std::string& header
 // The job as a whole asks for no more time than a run's own script.
 bool Submitter::fits(const Group& group, std::int64_t seconds) const {
   if (group.runs.size() >= campaign_.options().runs_per_job) return false;
-  const auto sum = std::accumulate(group.limits.begin(), group.limits.end(), seconds);
   const auto limit = launch::time_limit(group.header);
-  return !limit || static_cast<double>(sum) <= *limit;
+  auto limits = group.limits;
+  limits.push_back(seconds);
+  return !limit || static_cast<double>(seconds_of_all(limits)) <= *limit;
 }
 
 // Ramp-ups are submitted alone, local runs together, the others grouped by what they request, in
@@ -350,8 +360,8 @@ launch::SubmitRequest Submitter::request(const Group& group, const fs::path& at)
   out.job_name = together ? campaign_.experiment().name : view(group).record.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
   if (group.serial && launch::time_limit(group.header)) {
-    const auto seconds = std::accumulate(group.limits.begin(), group.limits.end(), std::int64_t{0});
-    out.minutes = (seconds + 59) / 60;
+    const auto most = static_cast<std::int64_t>(*launch::time_limit(group.header));
+    out.minutes = (std::min(seconds_of_all(group.limits), most) + 59) / 60;
   }
   if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
   if (group.turn) {
@@ -439,7 +449,7 @@ Result<launch::SubmitOutcome::Reply> Submitter::settle(std::size_t place, const 
   unclear_ = 0;
   if (answer.reply == Reply::no_room) {
     ledger.drop(place);
-    if (group.runs.size() == 1)
+    if (group.serial || group.runs.size() == 1)
       world.say("no room for more jobs now: " + printable(answer.message));
     return Reply::no_room;
   }

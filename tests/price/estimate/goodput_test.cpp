@@ -223,7 +223,12 @@ TEST_CASE("without checkpoints each failure starts the training again", "[estima
   CHECK(e.best_checkpoint.steps == 0);
   // It would have to end within a job, and before a failure.
   training.run.job.time = "20:00:00";
-  CHECK(training.estimate(10).days_with_failures == 0);
+  const auto endless = training.estimate(10);
+  CHECK(endless.days_with_failures == 0);
+  // Budgets count the computing nevertheless: 384 GPUs for ten days.
+  CHECK_THAT(endless.energy_kwh, WithinRel(384 * 240 * training.partition.busy_watts() / 1000 *
+                                               training.partition.operation.pue.value,
+                                           1e-6));
   training.run.job.time = "";
   CHECK(training.estimate(200).days_with_failures == 0);
 }

@@ -45,9 +45,9 @@ TEST_CASE("runs that share a job are one after another in it, each with a time l
   REQUIRE(place.slurm.jobs.size() == 3);
   const auto& jobs = place.slurm.jobs;
   CHECK(jobs[0].runs.size() == 3);
-  CHECK(jobs[0].minutes == 5);  // 4.5
+  CHECK(jobs[0].minutes == 11);  // three times 90 s and two minutes to end it: 10.5
   CHECK(jobs[1].runs.size() == 1);
-  CHECK(jobs[1].minutes == 2);
+  CHECK(jobs[1].minutes == 4);
   CHECK(jobs[2].minutes == 0);                          // its script asks for no time
   const auto opened = campaign.ledger().all().front();  // a copy: orders read the ledger anew
   CHECK(opened.submission.serial);

@@ -118,6 +118,19 @@ TEST_CASE("a serial job that SLURM ends and starts again goes on where it was",
   CHECK(job.state(2) == "COMPLETED 0");
 }
 
+TEST_CASE("a serial job that is ended between two runs does not begin the next",
+          "[launch][slurm][serial]") {
+  const SerialJob job({"exit 3", "echo begun"});
+  // It is called between the runs, to find what the first has left.
+  job.file("bin/squeue", "#!/bin/sh\nkill -TERM $SCRIPT\n");
+  const auto bin = shell_quote((job.root() / "bin").string());
+  const auto output =
+      job.execute("chmod +x " + bin + "/squeue; export SCRIPT=$$ PATH=" + bin + ":$PATH;");
+  CHECK(output.code == 143);
+  CHECK(output.out.find("begun") == std::string::npos);
+  CHECK(job.state(1).empty());
+}
+
 TEST_CASE("the warning that a serial job's time ends does not end its run",
           "[launch][slurm][serial]") {
   const SerialJob job({"trap 'exit 9' USR1; sleep 2; exit 4"});
@@ -150,6 +163,12 @@ TEST_CASE("the state of a serial job is that of each of its runs", "[launch][slu
   CHECK(facts.at({"0001", 1}).gpu_hours == 0);
   CHECK(facts.at({"0001", 2}).state == "PENDING");
   CHECK(facts.at({"0001", 2}).reason == "InTurn");
+
+  // A run that was cancelled before its turn does not wait for it.
+  REQUIRE(cancel_serial_run(job.folder(), 2));
+  for (const auto* state : {"PENDING", "RUNNING", "NODE_FAIL", ""})
+    CHECK(job.split(state).at({"0001", 2}).state == "CANCELLED");
+  fs::remove(cancel_mark(job.folder(), 2));
 
   // What began ends with the job; what did not begin is unknown, and so submitted again.
   facts = job.split("NODE_FAIL");

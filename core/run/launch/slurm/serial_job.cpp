@@ -63,10 +63,12 @@ do_run() {
     return
   fi
   rm -f -- "$place/.why.$n"
+  if [ -n "$ended" ]; then exit 143; fi
   write_task RUNNING '' 0 "$start" 0
   printf 'orch: %s\n' "${folder##*/}"
   bash -- "$folder/job.sbatch" &
   child=$!
+  if [ -n "$ended" ]; then kill -s TERM "$child" 2>/dev/null; fi # it came before the trap knew the child
   watch_run "$child" >/dev/null 2>&1 &
   watcher=$!
   while true; do # a signal ends "wait" early, after its trap
@@ -93,6 +95,7 @@ do_run() {
 trap 'signals=$((signals + 1))' USR1
 trap 'signals=$((signals + 1)) ended=yes; if [ -n "$child" ]; then kill -s TERM "$child" 2>/dev/null; fi' TERM
 for ((n = 0; n < ${#runs[@]}; n++)); do
+  if [ -n "$ended" ]; then exit 143; fi
   if [ ! -d "$place" ]; then exit 0; fi # the submission was taken back
   if grep -qsE '"end":[1-9]' "$place/task.$n.json"; then continue; fi # before a requeue
   do_run
@@ -150,6 +153,10 @@ void split_serial_job(const record::Submission& submission, const fs::path& fold
       fact = *task;
       fact.job = submission.job;
       fact.nodes = job ? job->nodes : "";
+    } else if (!task && is_there(cancel_mark(folder, index))) {
+      fact = {};
+      fact.state = "CANCELLED";
+      fact.job = submission.job;
     } else if (!job || (has_ended(job->state) && !task && job->state != "CANCELLED")) {
       continue;
     } else if (task) {
